@@ -28,13 +28,13 @@ from engine.number_words import bytes_words
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import load_network
 from engine.placers.registry import make_placer, settings_of
-from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
 from engine.problem.pins import allowed_devices, pinned, start_of_request
 from engine.problem.robustness import judged
+from engine.problem.trivial import one_device_placements
 from engine.search.symmetry import interchangeable_devices
 from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us

@@ -21,8 +21,8 @@ from engine.placers.auto import MOST_OPS_TO_RELAX
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.placers.m_sct import MSct
 from engine.placers.registry import make_placer
-from engine.placers.single_device import one_device_placements
 from engine.problem import PlacementProblem
+from engine.problem.trivial import one_device_placements
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, tasks_of_phases
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family

@@ -21,9 +21,9 @@ from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.files.whole_files import write_whole
 from engine.placers.registry import make_placer
 from engine.placers.sequence.settings import RnnSettings
-from engine.placers.single_device import one_device_placements
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.learning import Learned
+from engine.problem.trivial import one_device_placements
 from engine.run import resumable
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations

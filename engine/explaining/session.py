@@ -1,5 +1,6 @@
 """A graph on a cluster, ready to answer questions about placements: how long, why, what if."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from engine.placeto.start_times import GroupStartTimes
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
+from engine.problem.trivial import prior_scores
 from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import LowerBounds, lower_bounds
 from engine.simulator.tables import first_of_each
@@ -229,11 +231,12 @@ class Session:
 
     @cached_property
     def _group_graph(self) -> GroupGraph:
+        return group_graph(self._problem)
+
+    @property
+    def _problem(self) -> PlacementProblem:
         graph, costs, grouping = self.prepared.graph, self.prepared.costs, self.prepared.grouping
-        problem = PlacementProblem(
-            graph, costs, grouping, self.cluster, self.allowed, Budget(1), simulator=self._by_group
-        )
-        return group_graph(problem)
+        return PlacementProblem(graph, costs, grouping, self.cluster, self.allowed, Budget(1), simulator=self._by_group)
 
     def decisions(
         self,
@@ -243,7 +246,10 @@ class Session:
         best_before: Callable[[], NDArray[np.int32] | None],
     ) -> EpisodeDecisions:
         """The decisions of an episode of a run's kept policy: see `engine.explaining.decisions.decisions_of`."""
-        return decisions_of(policy, self._group_graph, episode, placement, best_before, GroupStartTimes(self._by_group))
+        graph, start_times = self._group_graph, GroupStartTimes(self._by_group)
+        scores = prior_scores(self._problem, policy.settings.prior).astype(np.float32)
+        graph = dataclasses.replace(graph, prior_scores=scores)
+        return decisions_of(policy, graph, episode, placement, best_before, start_times)
 
     def gains(
         self, placement: GivenPlacement, groups: Sequence[int] | None = None, to: Sequence[int] | None = None

@@ -12,6 +12,7 @@ Source: Gonçalves, Resende: Biased random-key genetic algorithms for combinator
 17, 2011; keys and their distributions as Paliwal et al. 2019 (REGAL), section 3.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
+from engine.placeto.features import GroupGraph
 from engine.problem import PlacementProblem
+from engine.settings import control
 from engine.settings.fields import number, require_allowed, whole
 
 
@@ -34,6 +37,8 @@ class Proposals:
     """[groups, devices]"""
     elite_bias: NDArray[np.float64]
     """[groups] probability that a key is the elite parent's"""
+    prior_scores: NDArray[np.float64] | None = None
+    """[groups, devices] a newcomer's keys u become u^exp(−score); None: they stay"""
 
 
 def uniform_proposals(groups: int, devices: int, elite_bias: float) -> Proposals:
@@ -42,9 +47,17 @@ def uniform_proposals(groups: int, devices: int, elite_bias: float) -> Proposals
     return Proposals(ones, ones, np.full(groups, elite_bias))
 
 
+def with_prior(proposals: Proposals, graph: GroupGraph) -> Proposals:
+    """`proposals` with the prior of `graph`: newcomers whose keys were uniform then have its probabilities."""
+    if not graph.prior_scores.any():
+        return proposals
+    return dataclasses.replace(proposals, prior_scores=graph.prior_scores.astype(np.float64))
+
+
 def newcomers(proposals: Proposals, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """[count, groups, devices] keys drawn from `proposals`."""
-    return rng.beta(proposals.alpha, proposals.beta, (count, *proposals.alpha.shape))
+    keys = rng.beta(proposals.alpha, proposals.beta, (count, *proposals.alpha.shape))
+    return keys if proposals.prior_scores is None else np.asarray(keys ** np.exp(-proposals.prior_scores))
 
 
 def decoded(keys: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -106,6 +119,7 @@ class Brkga:
     elite_bias: float = number(
         0.7, 0.0, 1.0, "probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"
     )
+    prior: str = control.prior()
 
     def __post_init__(self) -> None:
         require_allowed(self, "brkga")
@@ -114,7 +128,9 @@ class Brkga:
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         shares = shares_of("brkga", self.population, self.elite_share, self.mutant_share)
         proposals = uniform_proposals(problem.group_count, problem.device_count, self.elite_bias)
-        breed(problem, Scorer(problem, should_stop), proposals, shares, problem.ledger.remaining, rng, problem.start)
+        scorer = Scorer(problem, should_stop, self.prior)
+        proposals = with_prior(proposals, scorer.graph)
+        breed(problem, scorer, proposals, shares, problem.ledger.remaining, rng, problem.start)
 
 
 def breed(

@@ -6,8 +6,8 @@ import numpy as np
 
 from engine.errors import InfeasibleError
 from engine.events import ShouldStop
-from engine.placers.single_device import all_on
 from engine.problem import PlacementProblem
+from engine.problem.trivial import all_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,5 +18,5 @@ class CpuOnly:
         cpus = [index for index, device in enumerate(problem.cluster.devices) if device.is_cpu]
         if not cpus:
             raise InfeasibleError("the cluster has no CPU", advice="add one, as in 2xK80+cpu")
-        placements = np.stack([all_on(problem, cpu) for cpu in cpus])[: problem.ledger.remaining]
+        placements = np.stack([all_on(problem.allowed, cpu) for cpu in cpus])[: problem.ledger.remaining]
         problem.evaluate_episodes(placements)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
+from engine.problem.trivial import prior_scores
 from engine.settings import control
 from engine.settings.fields import number, require_allowed, whole
 
@@ -26,12 +27,12 @@ WEIGHT_RANGE = (1e-4, 1e4)
 
 
 class IndependentChoices:
-    """A softmax over the allowed devices for each group, with parameters that start at 0."""
+    """A softmax over the allowed devices for each group."""
 
-    def __init__(self, allowed: NDArray[np.bool_]) -> None:
-        """`allowed` is [groups, devices]; every row has a True."""
+    def __init__(self, allowed: NDArray[np.bool_], parameters: NDArray[np.float64] | None = None) -> None:
+        """`allowed` is [groups, devices]; every row has a True. The `parameters` of that shape start at 0 if None."""
         self._allowed = allowed
-        self.parameters = np.zeros(allowed.shape)
+        self.parameters = np.zeros(allowed.shape) if parameters is None else parameters
         """[groups, devices]"""
         self.kl_weight = 1.0
         """weight of the penalty, adapted so that the divergence stays near its aim"""
@@ -138,14 +139,15 @@ class Post:
         100.0,
         "aim for a group's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
     )
-
+    prior: str = control.prior()
     frozen: bool = control.frozen()
 
     def __post_init__(self) -> None:
         require_allowed(self, "post")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        scorer, choices = Scorer(problem, should_stop), IndependentChoices(problem.allowed)
+        scorer = Scorer(problem, should_stop)
+        choices = IndependentChoices(problem.allowed, prior_scores(problem, self.prior))
         batches_a_round = max(1, self.cross_entropy_samples // self.ppo_samples)
         while not scorer.over():
             self._run_round(batches_a_round, scorer, choices, rng)

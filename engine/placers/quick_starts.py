@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
 from engine.placers.registry import PLACERS, make_placer
-from engine.placers.single_device import one_device_placements
 from engine.problem import Ledger, PlacementProblem
+from engine.problem.trivial import one_device_placements
 from engine.search.halving import Start
 from engine.simulator import Evaluations
 

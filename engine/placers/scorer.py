@@ -17,6 +17,7 @@ from engine.placeto.rewards import StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
+from engine.settings.control import PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,10 @@ class Scored:
 class Scorer:
     """Evaluates and scores the batches of one run, and checks whether the run is over."""
 
-    def __init__(self, problem: PlacementProblem, should_stop: ShouldStop) -> None:
+    def __init__(self, problem: PlacementProblem, should_stop: ShouldStop, prior: str = PUBLISHED) -> None:
+        """`prior` is the method's setting, for the networks that read `graph`."""
         self._problem, self._should_stop = problem, should_stop
-        self.graph = group_graph(problem)
+        self.graph = group_graph(problem, prior)
         as_in_placeto = PlacetoSettings()
         self._penalty = StepTimePenalty(
             self.graph.reference_us,

@@ -24,6 +24,12 @@ def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch
                 parameter.data.copy_(torch.from_numpy(drawn))
 
 
+def score_equally(layer: nn.Module) -> None:
+    """Set all weights of a network's last layer to 0, so that only the shared prior decides before it learns."""
+    for parameter in layer.parameters():
+        parameter.data.zero_()
+
+
 def chosen_device(name: str) -> torch.device:
     """The torch device for the setting `torch_device`. Raises SettingsError for `cuda` on a machine without CUDA."""
     if name == "cuda" and not torch.cuda.is_available():

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
+from engine.problem.trivial import prior_scores
+from engine.settings.control import PUBLISHED
 from engine.simulator.compiled import compiled
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
@@ -149,6 +151,8 @@ class GroupGraph:
     """[devices]"""
     reference_us: float
     """unit of step times: the step time with all groups on the fastest single device, without transfers"""
+    prior_scores: NDArray[np.float32]
+    """[groups, devices] added to the scores that a network gives the devices; 0 unless the prior is shared"""
 
     @property
     def group_count(self) -> int:
@@ -170,8 +174,8 @@ class GroupGraph:
         return float(self.us_per_byte.sum() / (devices * (devices - 1))) if devices > 1 else 0.0
 
 
-def group_graph(problem: PlacementProblem) -> GroupGraph:
-    """The group graph of `problem` with its costs on the problem's devices."""
+def group_graph(problem: PlacementProblem, prior: str = PUBLISHED) -> GroupGraph:
+    """The group graph of `problem` with its costs on the problem's devices, for networks with the setting `prior`."""
     grouping, costs, cluster = problem.grouping, problem.costs, problem.cluster
     groups = problem.group_count
     op_time_us = problem.op_time_us
@@ -211,6 +215,7 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
         link_rest_us=cluster.link_rest_us,
         memory_bytes=problem.memory_bytes.astype(np.float64),
         reference_us=float(time_us.sum(axis=0).min()) or 1.0,
+        prior_scores=prior_scores(problem, prior).astype(np.float32),
     )
 
 

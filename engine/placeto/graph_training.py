@@ -48,7 +48,7 @@ class GraphTraining:
         raise_if_over: RaiseIfOver,
     ) -> None:
         """`optimiser` is that of `network`. Raises SettingsError for a graph that is too large for the network."""
-        graph = group_graph(problem)
+        graph = group_graph(problem, settings.prior)
         self._problem, self._settings, self._graph = problem, settings, graph
         self._raise_if_over = raise_if_over
         self._penalty = step_time_penalty(settings, graph)

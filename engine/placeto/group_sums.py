@@ -43,6 +43,8 @@ class Decisions:
     """[batch · steps · devices + 1] where each bag of members begins"""
     allowed: Tensor
     """[groups, devices]"""
+    prior_scores: Tensor
+    """[groups, devices] as in `GroupGraph`"""
 
 
 class _Indices(NamedTuple):

@@ -102,7 +102,8 @@ def _scores(graph: DeviceViewGraph, head: HeadArrays, placement: NDArray[np.int3
         np.add.at(first, placement[placed], rows[placed])
     first = np.maximum(first, np.float32(0.0))
     second = first @ head.second_weight + head.second_bias + first.mean(axis=0) @ head.together_weight
-    return np.asarray(np.maximum(second, np.float32(0.0)) @ head.score_weight + view @ head.view_score)
+    deep = np.maximum(second, np.float32(0.0)) @ head.score_weight
+    return np.asarray(deep + view @ head.view_score + graph.prior_scores[group])
 
 
 def softmax_over_allowed(scores: Array, allowed: NDArray[np.bool_], explore: float) -> NDArray[np.float64]:

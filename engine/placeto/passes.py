@@ -23,7 +23,7 @@ def greedy_and_sampled(
     placement, from the fastest device. Raises SettingsError for a graph that is too large for the network.
     """
     settings = dataclasses.replace(settings, exploration=0.0, batch_episodes=1 + samples)
-    graph = group_graph(problem)
+    graph = group_graph(problem, settings.prior)
     actor = bound_network(settings, graph, network, start_times_for(settings, problem))
     plan = make_episode_plan(settings, graph, fastest_device_placement(graph), True, rng)
     with torch_threads(settings.torch_threads):

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from engine.errors import SettingsError
 from engine.placeto.actor import Actor, ScoredDecisions
-from engine.placeto.choices import choose, index_tensor, log_probabilities
+from engine.placeto.choices import choose, index_tensor, log_probabilities, score_equally
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
 from engine.placeto.interruption import RaiseIfOver
@@ -35,6 +35,7 @@ from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.weights import set_weights
+from engine.settings.control import BEST_TRIVIAL
 
 FIXED_FEATURES = 5
 """time, output bytes, "is current", "already placed", start time; the one-hot device follows"""
@@ -242,6 +243,7 @@ class PublishedActor(Actor):
         self._time = torch.from_numpy(graph.time_us.astype(np.float32)).to(torch_device)
         self._bytes = torch.from_numpy(graph.output_bytes.astype(np.float32)).to(torch_device)
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
+        self._prior_scores = torch.from_numpy(graph.prior_scores).to(torch_device)
         self._rows_a_part = max(1, _NUMBERS_A_PART // (groups * (FIXED_FEATURES + devices)))
 
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SeenEpisodes:
@@ -313,7 +315,7 @@ class PublishedActor(Actor):
     def _log_probabilities(self, states: DecisionStates, explore: float) -> Tensor:
         """[rows, devices] log-probabilities of the current group's devices; the lowest number where it may not go."""
         scores = self.network(self.features(states), self._edges, states.current, self._sets[:, :, states.current])
-        return log_probabilities(scores, self._allowed[states.current], explore)
+        return log_probabilities(scores + self._prior_scores[states.current], self._allowed[states.current], explore)
 
     def features(self, states: DecisionStates) -> Tensor:
         """[groups, rows, 5 + devices] features; times and bytes are shares of the greatest in the graph."""
@@ -371,12 +373,14 @@ def published_network(
         network = _network(settings, devices)
     if weights is None:
         initialise_glorot(network, rng, torch_device)
+        if settings.prior == BEST_TRIVIAL:
+            score_equally(network.classifier[-1])
     else:
         set_weights(network.to_empty(device=torch_device), weights, "the policy")
     return network
 
 
-def _network(settings: PlacetoSettings, devices: int) -> nn.Module:
+def _network(settings: PlacetoSettings, devices: int) -> PublishedNetwork | SimplePartitioner | SimpleAggregator:
     if settings.network == "simple_aggregator":
         return SimpleAggregator(devices)
     if settings.network == "simple_partitioner":

@@ -48,7 +48,7 @@ class PublishedArrays:
         groups, devices = self._graph.allowed.shape
         steps_a_part = max(1, NUMBERS_A_PART // (groups * 2 * (5 + devices)))
         parts = self._states(start, order, actions, start_times, steps_a_part)
-        scores = np.concatenate([self._scores(*part) for part in parts])
+        scores = np.concatenate([self._scores(*part) for part in parts]) + self._graph.prior_scores[order]
         rows = zip(scores, self._graph.allowed[order], strict=True)
         return np.stack([softmax_over_allowed(row, allowed, explore) for row, allowed in rows])
 

@@ -119,7 +119,7 @@ def _score(
     view: NDArray[np.float32],
     scores: NDArray[np.float32],
 ) -> None:
-    """Fill `scores` [devices] with the head's scores from each device's view and the groups on it."""
+    """Fill `scores` [devices] with the prior's and the head's scores from each device's view and the groups on it."""
     first = on_device.copy()
     _add_relatives(graph, head, placement, group, first)
     devices, hidden = first.shape
@@ -127,7 +127,7 @@ def _score(
     for device in range(devices):
         row = first[device]
         add_row(row, head.own[group])
-        score = np.float32(0.0)
+        score = graph.prior_scores[group, device]
         for feature in range(DEVICE_FEATURES):
             value = view[device, feature]
             score += value * head.view_score[feature]

@@ -7,6 +7,14 @@ from engine.events import Json
 from engine.settings import control, machine, making
 from engine.settings.fields import choice, number, refused, require_allowed, switch, whole
 
+WITH_THE_SHARED_PRIOR: dict[str, Json] = {
+    "start": "fastest_device",
+    "exploration": 0.0,
+    "list_schedule_weight": 0.0,
+    "stay_weight": 0.0,
+}
+"""the defaults where the prior is shared, in place of what the preset `fast` sets by hand"""
+
 
 @dataclass(frozen=True, slots=True)
 class PlacetoSettings:
@@ -176,6 +184,7 @@ class PlacetoSettings:
         "most groups for which parents and children are all that can be reached; with more, only direct neighbours",
         paper=4096,
     )
+    prior: str = control.prior()
     frozen: bool = control.frozen()
     torch_device: str = machine.torch_device("auto")
     torch_threads: int = machine.torch_threads()
@@ -188,5 +197,10 @@ class PlacetoSettings:
 
 
 def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
-    """Make settings from `settings` and, for the rest, the preset that they name, else `fast`. Raises SettingsError."""
-    return making.make_settings("placeto", PlacetoSettings, settings)
+    """Make settings from `settings` and, for the rest, the preset that they name, else `fast`. Raises SettingsError.
+
+    With the shared prior, `WITH_THE_SHARED_PRIOR` comes before the preset.
+    """
+    shared = settings.get("prior") == control.BEST_TRIVIAL
+    given = {**WITH_THE_SHARED_PRIOR, **settings} if shared else settings
+    return making.make_settings("placeto", PlacetoSettings, given)

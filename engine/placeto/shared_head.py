@@ -81,7 +81,7 @@ class SharedHead(nn.Module):
         first = torch.relu(first)
         second = self.second(first) + self.together(first.mean(dim=2, keepdim=True))
         deep = self.score(torch.relu(second))
-        scores = (deep + self.view_score(decisions.views))[..., 0]
+        scores = (deep + self.view_score(decisions.views))[..., 0] + decisions.prior_scores[decisions.orders]
         return log_probabilities(scores, decisions.allowed[decisions.orders], explore)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.actor import Actor, ScoredDecisions
-from engine.placeto.choices import index_tensor, initialise, scores_overflow
+from engine.placeto.choices import index_tensor, initialise, score_equally, scores_overflow
 from engine.placeto.device_view import FINISH_LATER, HERE
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
@@ -22,6 +22,7 @@ from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import Projections, SharedHead
 from engine.placeto.view_graph import device_view_graph
 from engine.placeto.weights import set_weights
+from engine.settings.control import BEST_TRIVIAL
 
 _NUMBERS_A_PART = 2**23
 """most members, or decisions · devices · hidden width, to sample or score at once: bounds memory to some hundred MB"""
@@ -45,6 +46,8 @@ def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_dev
     network = network_without_weights(settings)
     initialise(network, rng, torch_device)
     _set_preferences(network, settings.list_schedule_weight, settings.stay_weight)
+    if settings.prior == BEST_TRIVIAL:
+        score_equally(network.score)
     return network
 
 
@@ -78,6 +81,7 @@ class SharedHeadActor(Actor):
         self.network: SharedHead = network
         self._data = data_of(graph, torch_device)
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
+        self._prior_scores = torch.from_numpy(graph.prior_scores).to(torch_device)
         related = relatives(
             graph.edge_source,
             graph.edge_target,
@@ -153,6 +157,7 @@ class SharedHeadActor(Actor):
             member_index=torch.from_numpy(index).to(self.torch_device),
             member_offset=torch.from_numpy(offset).to(self.torch_device),
             allowed=self._allowed,
+            prior_scores=self._prior_scores,
         )
 
 

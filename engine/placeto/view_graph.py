@@ -14,6 +14,8 @@ class DeviceViewGraph(NamedTuple):
 
     allowed: NDArray[np.bool_]
     """[groups, devices]"""
+    prior_scores: NDArray[np.float32]
+    """[groups, devices] as in `GroupGraph`"""
     time: NDArray[np.float64]
     """[groups, devices]"""
     memory: NDArray[np.float64]
@@ -57,6 +59,7 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
     by_owner = np.lexsort((feedback_other, feedback_owner))
     return DeviceViewGraph(
         allowed=graph.allowed,
+        prior_scores=graph.prior_scores,
         time=graph.time_us / scale,
         memory=kept[:, None] / graph.memory_bytes.clip(1)[None, :],
         link_time_per_byte=graph.us_per_byte / scale,

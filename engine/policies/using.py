@@ -7,6 +7,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.policies.trained_policy import TrainedPolicy
+from engine.settings.control import PUBLISHED
 
 OF_THE_NETWORK = ("network", "message_rounds", "embedding_width", "hidden_width", "most_reachable_groups")
 """settings that belong to the weights and so come from the policy"""
@@ -19,6 +20,8 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
     asked = make_settings(given)
     if asked.preset != policy.settings.preset:
         raise _refused("preset", asked.preset, f"{policy.settings.preset}, as in the policy, or no policy")
+    if asked.prior != PUBLISHED:
+        raise _refused("prior", asked.prior, f"{PUBLISHED}, or no policy: what a policy prefers is what it has learned")
     for name in OF_THE_NETWORK:
         value = getattr(policy.settings, name)
         if name in given and given[name] != value:

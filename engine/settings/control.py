@@ -1,6 +1,8 @@
-"""The setting by which every method that learns is run as its own control."""
+"""The settings that every method that learns has, so that methods can be compared: its control and its prior."""
 
-from engine.settings.fields import switch
+from engine.settings.fields import choice, switch
+
+PUBLISHED, BEST_TRIVIAL = PRIORS = ("published", "best_trivial")
 
 
 def frozen() -> bool:
@@ -9,6 +11,16 @@ def frozen() -> bool:
         False,
         "whether what the method would learn stays as it is at the start, as a control: it draws, evaluates and "
         "searches as ever, so the difference is what learning brings",
+    )
+
+
+def prior() -> str:
+    """The setting `prior`; `engine.problem.trivial` computes it."""
+    return choice(
+        PRIORS,
+        "what the method prefers before it learns: what its paper or its preset says (`published`), or, alike for "
+        "all methods, the best placement on one device, with a probability of 0.8 in each group and the rest shared "
+        "equally by the group's other devices (`best_trivial`)",
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.events import ShouldStop
-from engine.placers.brkga import breed, shares_of
+from engine.placers.brkga import breed, shares_of, with_prior
 from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
@@ -37,6 +37,7 @@ class Regal:
     width: int = whole(32, 1, 1024, "width of a group's embedding in the graph network (ours)")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (ours)")
     learning_rate: float = number(0.03, 1e-9, 1.0, "learning rate of Adam (ours)")
+    prior: str = control.prior()
     frozen: bool = control.frozen()
     torch_threads: int = machine.torch_threads()
 
@@ -45,7 +46,7 @@ class Regal:
         shares_of("regal", self.population, self.elite_share, self.mutant_share)
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        scorer = Scorer(problem, should_stop)
+        scorer = Scorer(problem, should_stop, self.prior)
         episodes = int(self.training_share * problem.ledger.remaining) // self.episode_evaluations
         if episodes < 2:
             problem.progress("regal: the budget is too small to train a policy; plain proposals", 0, 0)
@@ -97,7 +98,8 @@ class Regal:
         self, choices: Choices, evaluations: int, problem: PlacementProblem, scorer: Scorer, rng: np.random.Generator
     ) -> float:
         shares = shares_of("regal", self.population, self.elite_share, self.mutant_share)
-        return breed(problem, scorer, proposals_of(choices), shares, evaluations, rng)
+        proposals = with_prior(proposals_of(choices), scorer.graph)
+        return breed(problem, scorer, proposals, shares, evaluations, rng)
 
 
 def advantage_of(score: float, earlier: list[float]) -> float:

@@ -26,9 +26,11 @@ from engine.placers.sequence.network import (
     with_noise,
 )
 from engine.placers.sequence.settings import HierarchicalSettings
-from engine.placeto.choices import chosen_device, log_probabilities
+from engine.placeto.choices import chosen_device, log_probabilities, score_equally
 from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
+from engine.problem.trivial import best_one_device, scores_for
+from engine.settings import control
 
 MOST_BY_ITSELF = 256
 SUPER_GROUPS_A_DEVICE = 20
@@ -63,6 +65,8 @@ class HierarchicalModel(SequenceModel):
         self._settings, self._device = settings, chosen_device(settings.torch_device)
         wanted = settings.super_groups or min(MOST_BY_ITSELF, SUPER_GROUPS_A_DEVICE * problem.device_count)
         may_join, allowed = dealt_out(problem.allowed, wanted)
+        shared = settings.prior == control.BEST_TRIVIAL
+        prior = scores_for(allowed, best_one_device(problem)) if shared else np.zeros(allowed.shape)
         _check_scores(may_join, settings.batch_episodes)
         seen = group_contents(problem)
         features = group_embedding(seen)
@@ -73,9 +77,11 @@ class HierarchicalModel(SequenceModel):
         self.network = self._hierarchical
         initialise(self.network, rng, self._device)
         self._hierarchical.joining.weight.data.mul_(settings.grouper_gain)
-        self._features, self._contents, self._adjacency, self._may_join, self._allowed = (
+        if shared:
+            score_equally(self._hierarchical.sequence.scores)
+        self._features, self._contents, self._adjacency, self._may_join, self._allowed, self._prior_scores = (
             torch.from_numpy(array).to(self._device)
-            for array in (features, seen.contents, seen.adjacency, may_join, allowed)
+            for array in (features, seen.contents, seen.adjacency, may_join, allowed, prior.astype(np.float32))
         )
 
     def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
@@ -86,7 +92,10 @@ class HierarchicalModel(SequenceModel):
         with torch.no_grad():
             scored = self._grouping(batch, of_groups.noise)
             joined = drawn(scored.reshape(-1, super_groups), of_groups.uniforms.reshape(-1)).reshape(batch, groups)
-            devices = sequence.sample(sequence.encode(self.embedding(joined)), self._allowed, of_devices, raise_if_over)
+            encoded = sequence.encode(self.embedding(joined))
+            devices = sequence.sample(
+                encoded, self._allowed, of_devices, raise_if_over, prior_scores=self._prior_scores
+            )
         placements = devices.gather(1, joined).cpu().numpy().astype(np.int32)
         return Sampled(placements, (joined, devices), (of_groups.noise, of_devices.noise))
 
@@ -102,7 +111,7 @@ class HierarchicalModel(SequenceModel):
         of_groups, _ = of_chosen(scored, joined)
         encoded = self._hierarchical.sequence.encode(self.embedding(joined))
         of_devices, entropy_of_devices = self._hierarchical.sequence.log_probability(
-            encoded, self._allowed, sampled.noises[1], devices
+            encoded, self._allowed, sampled.noises[1], devices, self._prior_scores
         )
         device_of_group = scored.exp() @ nn.functional.one_hot(devices, self._allowed.shape[1]).to(scored.dtype)
         occupied = torch.zeros_like(entropy_of_devices).scatter_(1, joined, 1.0)

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from engine.errors import SettingsError
 from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.choices import chosen_device
+from engine.placeto.choices import chosen_device, score_equally
 from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
+from engine.problem.trivial import prior_scores
+from engine.settings.control import BEST_TRIVIAL
 
 MOST_GROUPS = 4096
 """each group takes one decoding step that attends to all groups"""
@@ -76,14 +78,18 @@ class RnnModel(SequenceModel):
             with torch.device("meta"):
                 shared = SequenceNetwork(inputs.shape[1], problem.device_count, settings)
             initialise(shared, rng, self._device)
+            if settings.prior == BEST_TRIVIAL:
+                score_equally(shared.scores)
         self.network: SequenceNetwork = shared
         self._inputs = torch.from_numpy(inputs).to(self._device)[None]
         self._allowed = torch.from_numpy(problem.allowed).to(self._device)
+        self._prior_scores = torch.from_numpy(prior_scores(problem, settings.prior)).float().to(self._device)
 
     def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
         draws = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
         with torch.no_grad():
-            chosen = self.network.sample(self.network.encode(self._inputs), self._allowed, draws, raise_if_over)
+            encoded = self.network.encode(self._inputs)
+            chosen = self.network.sample(encoded, self._allowed, draws, raise_if_over, prior_scores=self._prior_scores)
         return Sampled(chosen.cpu().numpy().astype(np.int32), (chosen,), (draws.noise,))
 
     def greedy_and_sampled(
@@ -93,13 +99,15 @@ class RnnModel(SequenceModel):
         draws = draw(1 + samples, *self._allowed.shape, noisy=False, rng=rng, torch_device=self._device)
         with torch.no_grad():
             encoded = self.network.encode(self._inputs)
-            chosen = self.network.sample(encoded, self._allowed, draws, raise_if_over, greedy=True)
+            chosen = self.network.sample(
+                encoded, self._allowed, draws, raise_if_over, greedy=True, prior_scores=self._prior_scores
+            )
         return chosen.cpu().numpy().astype(np.int32)
 
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
         encoded = self.network.encode(self._inputs)
         logarithms, entropies = self.network.log_probability(
-            encoded, self._allowed, sampled.noises[0], sampled.choices[0]
+            encoded, self._allowed, sampled.noises[0], sampled.choices[0], self._prior_scores
         )
         return logarithms, entropies.mean()
 

@@ -144,9 +144,16 @@ class SequenceNetwork(nn.Module):
         return torch.softmax(self.attention(hidden)[..., 0], dim=-1)
 
     def sample(
-        self, encoded: Encoded, allowed: Tensor, draws: Draws, raise_if_over: RaiseIfOver, *, greedy: bool = False
+        self,
+        encoded: Encoded,
+        allowed: Tensor,
+        draws: Draws,
+        raise_if_over: RaiseIfOver,
+        *,
+        greedy: bool = False,
+        prior_scores: Tensor | None = None,
     ) -> Tensor:
-        """[batch, places] devices, decided place by place; `allowed` is [places, devices].
+        """[batch, places] devices, decided place by place; `allowed` and the prior's scores are [places, devices].
 
         With `greedy` the batch's first row takes the most probable devices.
         """
@@ -159,31 +166,43 @@ class SequenceNetwork(nn.Module):
         for place in range(places):
             raise_if_over()
             hidden, cell = torch.lstm_cell(self.device_embedding[device], (hidden, cell), *gates)
+            prior = None if prior_scores is None else prior_scores[place : place + 1]
             scored = self._log_probabilities(
-                hidden[:, None], memory, allowed[place : place + 1], _at(draws.noise, place)
+                hidden[:, None], memory, allowed[place : place + 1], _at(draws.noise, place), prior
             )
             device = drawn(scored[:, 0], draws.uniforms[:, place], first_greedy=greedy)
             chosen[:, place] = device
         return chosen
 
     def log_probability(
-        self, encoded: Encoded, allowed: Tensor, noise: Tensor | None, chosen: Tensor
+        self,
+        encoded: Encoded,
+        allowed: Tensor,
+        noise: Tensor | None,
+        chosen: Tensor,
+        prior_scores: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """([batch] log-probability of all devices in `chosen` [batch, places], [batch, places] entropies)."""
         memory, hidden, cell = encoded.expanded(len(chosen))
         start = torch.full_like(chosen[:, :1], self._devices)
         before = self.device_embedding[torch.cat([start, chosen[:, :-1]], dim=1)]
         states, _ = self.decoder(before, (hidden[None].contiguous(), cell[None].contiguous()))
-        scored = self._log_probabilities(states, memory, allowed, noise)
+        scored = self._log_probabilities(states, memory, allowed, noise, prior_scores)
         return of_chosen(scored, chosen)
 
-    def _log_probabilities(self, states: Tensor, memory: Tensor, allowed: Tensor, noise: Tensor | None) -> Tensor:
-        """[batch, steps, devices] log-probabilities from the decoder's `states` [batch, steps, width]."""
+    def _log_probabilities(
+        self, states: Tensor, memory: Tensor, allowed: Tensor, noise: Tensor | None, prior_scores: Tensor | None
+    ) -> Tensor:
+        """[batch, steps, devices] log-probabilities from the decoder's `states` [batch, steps, width].
+
+        The prior's scores come after the bound and the noise, which are then as without it.
+        """
         context = self._context(states, memory)
         scores = self.scores(torch.cat([states, context], dim=-1)) / self._settings.temperature
         if self._settings.tanh_constant > 0:
             scores = torch.tanh(scores) * self._settings.tanh_constant
-        return log_probabilities(with_noise(scores, noise, self._settings.noise), allowed, 0.0)
+        scores = with_noise(scores, noise, self._settings.noise)
+        return log_probabilities(scores if prior_scores is None else scores + prior_scores, allowed, 0.0)
 
     def _context(self, states: Tensor, memory: Tensor) -> Tensor:
         """[batch, steps, width] the attended memory, computed in parts of the steps to bound the kept numbers."""

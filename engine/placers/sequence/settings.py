@@ -97,6 +97,7 @@ class RnnSettings:
     learn_failed_updates: int = whole(
         1000, 0, 10**9, "updates after which failed placements no longer count (published code: 1,000)"
     )
+    prior: str = control.prior()
     frozen: bool = control.frozen()
     torch_device: str = machine.torch_device("cpu")
     torch_threads: int = machine.torch_threads()

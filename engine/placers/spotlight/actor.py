@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from engine.events import ShouldStop
 from engine.placers.post import ADAPT, WEIGHT_RANGE
-from engine.placeto.choices import choose, index_tensor, log_probabilities
+from engine.placeto.choices import choose, index_tensor, log_probabilities, score_equally
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.optimiser import Optimiser
 
@@ -80,10 +80,12 @@ class StageActor:
     def __init__(self, graph: GroupGraph, rng: np.random.Generator, *, width: int, ascent: Ascent) -> None:
         self._devices, self._ascent = graph.device_count, ascent
         self._features = torch.from_numpy(stage_features(graph))
-        self._allowed = torch.from_numpy(graph.allowed)
+        self._allowed, self._prior_scores = torch.from_numpy(graph.allowed), torch.from_numpy(graph.prior_scores)
         with torch.device("meta"):
             self._network = StageNetwork(self._features.shape[1], graph.device_count, width)
         _initialise(self._network, width, rng)
+        if graph.prior_scores.any():
+            score_equally(self._network.scores)
         self._optimiser = Optimiser(self._network, ascent.learning_rate)
         self.kl_weight = 1.0
         """weight of the penalty"""
@@ -100,7 +102,8 @@ class StageActor:
                 if stage % 64 == 63 and should_stop():
                     return None
                 scores, state = self._network(encoded, slice(stage, stage + 1), previous, state)
-                logarithms = log_probabilities(scores[:, 0], self._allowed[stage], 0.0).double().numpy()
+                scores = scores[:, 0] + self._prior_scores[stage]
+                logarithms = log_probabilities(scores, self._allowed[stage], 0.0).double().numpy()
                 placements[:, stage] = choose(logarithms, uniforms[stage], certain)
                 previous = self._one_hot(placements[:, stage : stage + 1])
         return placements
@@ -132,7 +135,7 @@ class StageActor:
         before = np.concatenate([np.full((len(placements), 1), self._devices), placements[:, :-1]], axis=1)
         encoded = self._network.encode(self._features)
         scores, _ = self._network(encoded, slice(None), self._one_hot(before), None)
-        return log_probabilities(scores, self._allowed, 0.0)
+        return log_probabilities(scores + self._prior_scores, self._allowed, 0.0)
 
     def _step(self, loss: Tensor) -> float:
         self._optimiser.begin()

@@ -37,6 +37,7 @@ class Spotlight:
     )
     gradient_norm: float = number(1.0, 1e-6, 1e6, "the gradient's global norm is clipped to this (ours)")
     width: int = whole(64, 1, 1024, "width of the LSTMs (ours)")
+    prior: str = control.prior()
     frozen: bool = control.frozen()
     torch_threads: int = machine.torch_threads()
 
@@ -51,7 +52,7 @@ class Spotlight:
         from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
 
         with torch_threads(self.torch_threads):
-            self._train(Scorer(problem, should_stop), rng)
+            self._train(Scorer(problem, should_stop, self.prior), rng)
 
     def _train(self, scorer: Scorer, rng: np.random.Generator) -> None:
         from engine.placers.spotlight.actor import Ascent, StageActor

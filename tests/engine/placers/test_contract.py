@@ -14,7 +14,9 @@ from engine.errors import InfeasibleError, SettingsError
 from engine.events import Baseline, Emitted, Episode, FromPlacer, Json, Update
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
+from engine.problem.trivial import all_on, best_one_device, one_device_placements
 from engine.run import Run, RunRequest
+from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.small_runs import events_of, prepared_graph
 
@@ -97,6 +99,55 @@ def test_a_method_that_learns_can_be_frozen(method: str, monkeypatch: pytest.Mon
     assert updates and all(event.learning_rate == 0.0 for event in updates)
     place(method, problem.with_budget(enough))
     assert moved, "without it weights or choices do move"
+
+
+FIRST_SAMPLES: dict[str, list[dict[str, Json]]] = {
+    "placeto": [{}, {"preset": "paper", "reward": "terminal", "message_rounds": 1, "greedy_every_batches": 0}],
+    "rnn": [{}, {"preset": "paper", "hidden_width": 16}],
+}
+"""method → settings with which its first samples are looked at, beside its defaults"""
+
+
+@EVERY_METHOD
+def test_a_method_that_learns_can_begin_from_the_shared_prior(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four fifths of the groups are then on the best single device, pins apart, and no two samples are the same."""
+    learns = "frozen" in settings_of(make_placer(method, {}))
+    has_it = "prior" in settings_of(make_placer(method, {}))
+    assert has_it == (learns or method == "brkga")
+    if not has_it:
+        return
+    problem = small_problem(3, ops=60, devices=3, pins=True)
+    trivial = all_on(problem.allowed, best_one_device(problem))
+    free = problem.allowed.sum(axis=1) > 1
+    for settings in FIRST_SAMPLES.get(method, [{}]):
+        sampled = first_samples(method, problem, {"prior": "best_trivial", "frozen": True, **settings}, monkeypatch)
+        shares = (sampled == trivial)[:, free].mean(axis=1)
+        assert shares.mean() == pytest.approx(0.8, abs=0.05) and shares.max() < 1.0
+        assert len(np.unique(sampled, axis=0)) == len(sampled)
+        sampled = first_samples(method, problem, {"prior": "published", **settings}, monkeypatch)
+        if method != "placeto":
+            assert (sampled == trivial)[:, free].mean() < 0.5, "their own start is about uniform"
+
+
+def first_samples(
+    method: str, problem: PlacementProblem, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch
+) -> NDArray[np.int32]:
+    """[32, groups] the first placements that are no single device."""
+    if method == "brkga":
+        settings.pop("frozen", None)
+    evaluated: list[NDArray[np.int32]] = []
+    evaluate = PlacementProblem.evaluate
+
+    def noted(self: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
+        evaluated.append(placements.copy())
+        return evaluate(self, placements)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlacementProblem, "evaluate", noted)
+        place(method, problem.with_budget(Budget(40)), settings=settings)
+    trivial = {placement.tobytes() for placement in one_device_placements(problem)}
+    first = [row for batch in evaluated for row in batch if row.tobytes() not in trivial]
+    return np.array(first[:32])
 
 
 def moves_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -37,6 +37,7 @@ def decisions(*, passes: int, placed: bool) -> Decisions:
         member_index=torch.randint(0, 2 * GROUPS, (int(members.sum()),), generator=draw),
         member_offset=torch.cat([torch.zeros(1, dtype=torch.int64), members.cumsum(0)]),
         allowed=torch.zeros(0),
+        prior_scores=torch.zeros(0),
     )
 
 

@@ -29,8 +29,10 @@ def never() -> None:
 
 @pytest.mark.parametrize("rounds", [0, 2])
 @pytest.mark.parametrize("start", ["best", "nowhere"])
-@pytest.mark.parametrize("most_reachable_groups", [0, 1024])
-def test_probabilities_equal_those_of_the_network(rounds: int, start: str, most_reachable_groups: int) -> None:
+@pytest.mark.parametrize(("most_reachable_groups", "prior"), [(0, "published"), (1024, "best_trivial")])
+def test_probabilities_equal_those_of_the_network(
+    rounds: int, start: str, most_reachable_groups: int, prior: str
+) -> None:
     settings = make_settings(
         {
             "message_rounds": rounds,
@@ -39,10 +41,11 @@ def test_probabilities_equal_those_of_the_network(rounds: int, start: str, most_
             "traversal": "random",
             "batch_episodes": 3,
             "most_reachable_groups": most_reachable_groups,
+            "prior": prior,
         }
     )
     problem = random_problem(5, groups=23, devices=3, cpu=True)
-    graph, rng = group_graph(problem), np.random.default_rng(4)
+    graph, rng = group_graph(problem, prior), np.random.default_rng(4)
     network = fresh_network(settings, rng, torch.device("cpu"))
     with torch.no_grad():
         for parameter in network.parameters():

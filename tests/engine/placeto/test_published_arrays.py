@@ -17,9 +17,9 @@ from tests.engine.placeto.problems import random_problem
 
 @pytest.mark.parametrize("network", ["published", "simple_partitioner", "simple_aggregator"])
 @pytest.mark.parametrize("reward", ["intermediate", "terminal"])
-@pytest.mark.parametrize("numbers_a_part", [1, 2**20])
+@pytest.mark.parametrize(("numbers_a_part", "prior"), [(1, "published"), (2**20, "best_trivial")])
 def test_probabilities_equal_those_of_the_network(
-    network: str, reward: str, numbers_a_part: int, monkeypatch: pytest.MonkeyPatch
+    network: str, reward: str, numbers_a_part: int, prior: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.placeto.published_arrays.NUMBERS_A_PART", numbers_a_part)
     some: dict[str, Json] = {
@@ -28,10 +28,11 @@ def test_probabilities_equal_those_of_the_network(
         "start": "random",
         "batch_episodes": 3,
         "exploration": 2.0,
+        "prior": prior,
     }
     settings = make_settings({"preset": "paper", "network": network, "message_rounds": 3, "reward": reward, **some})
     problem = random_problem(5, groups=23, devices=3, cpu=True)
-    graph, rng = group_graph(problem), np.random.default_rng(4)
+    graph, rng = group_graph(problem, prior), np.random.default_rng(4)
     start_times = GroupStartTimes(problem.simulator) if sees_start_times(settings) else None
     assert (start_times is None) == (reward == "terminal")
     actor = make_actor(settings, graph, rng, start_times=start_times)

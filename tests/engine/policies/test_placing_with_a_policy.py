@@ -15,10 +15,10 @@ from engine.comparing.child import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Emitted, Episode, Finished, Json, NumberedEvent, Started
 from engine.placers.registry import PLACERS, make_placer, policy_takers
-from engine.placers.single_device import one_device_placements
 from engine.placeto.graph_training import GraphTraining
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
+from engine.problem.trivial import one_device_placements
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, problem_of
 from tests.engine.policies.small_policies import SMALL, small_policy
@@ -172,6 +172,7 @@ def test_other_methods_take_no_policy(method: str) -> None:
         ),
         ({"network": "published"}, "network: 'published' with a policy; allowed: shared_head, as in the policy"),
         ({"hidden_width": 32}, "hidden_width: 32 with a policy; allowed: 8, as in the policy"),
+        ({"prior": "best_trivial"}, "prior: 'best_trivial' with a policy; allowed: published, or no policy"),
         ({"magic": 1}, "settings: placeto has no setting 'magic'"),
     ],
 )
