@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.events import Json, ShouldStop
-from engine.files.tensor_file import pack_tensors, under, unpack_tensors
+from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.placers.sequence.model import Sampled, SequenceModel
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.features import fastest_device_placement, group_graph
@@ -21,9 +21,8 @@ from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
 from engine.placeto.rewards import US_PER_SECOND
-from engine.placeto.saved_states import require_same_settings
+from engine.placeto.saved_states import STATE, network_arrays, require_same_settings, restore_network
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
 from engine.settings import control
@@ -144,8 +143,6 @@ class SequenceTraining:
 
     def state(self) -> bytes:
         """Everything that the next batch depends on, except the problem and its ledger, as bytes."""
-        arrays = {f"weights.{name}": array for name, array in weights_of(self._model.network).items()}
-        arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
         texts: dict[str, Json] = {
             "version": STATE_VERSION,
             "settings": dataclasses.asdict(self._settings),
@@ -155,14 +152,13 @@ class SequenceTraining:
             "episodes": self._problem.reporter.episodes,
             "learning": self._problem.reporter.learning.state(),
         }
-        return pack_tensors(arrays, texts)
+        return pack_tensors(network_arrays(self._model.network, self._optimiser), texts)
 
     def restore(self, state: bytes) -> None:
         """Continue from `state`. Raises SettingsError if it was made with other settings."""
-        arrays, texts = unpack_tensors(state, "the sequence placer's state")
+        arrays, texts = unpack_tensors(state, STATE)
         require_same_settings(texts, STATE_VERSION, self._settings)
-        set_weights(self._model.network, under("weights.", arrays), "the sequence placer's state")
-        self._optimiser.restore(under("optimiser.", arrays))
+        restore_network(arrays, self._model.network, self._optimiser)
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._baseline.value = cast(float | None, texts["baseline"])
         self._updates, self._problem.reporter.episodes = cast(int, texts["updates"]), cast(int, texts["episodes"])
