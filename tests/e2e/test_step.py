@@ -272,8 +272,15 @@ def groups_are_dragged_onto_devices(page: Page) -> None:
     expect(page.locator(".drag-ghost")).to_contain_text("1 locked group stays where it is.")
     page.mouse.up()
     expect(bar).to_be_hidden()
+    nothing = page.locator(".drop-nothing")
+    expect(nothing).to_have_text("1 locked group stays where it is.")
     assert graph.evaluate(NODE_OF, locked) == still, "a drag that begins on a node does not pan"
 
+    drag(free)
+    expect(nothing).to_be_empty()
+    page.mouse.move(*place_of(free), steps=3)
+    page.mouse.up()
+    expect(nothing).to_contain_text("Nothing moved: ")
     words = drag(free).locator(".move-change")
     expect(words).to_have_text(re.compile("%|fit|equally"))
     told = words.inner_text()

@@ -1,6 +1,6 @@
 /**
  * Groups that a person drags out of the graph onto a device: the devices light up with what the move would change, a mark
- * follows the pointer, and Escape or a release elsewhere moves nothing.
+ * follows the pointer, and Escape or a release elsewhere moves nothing; after a release a line says so, until the next press.
  */
 
 import { asDropTarget, deviceMark, lockMark } from "../graph/device-legend.js";
@@ -20,10 +20,12 @@ import { showChanges } from "./move-buttons.js";
 
 /** Pixels from the pointer to the mark that follows it. */
 const GHOST_PIXELS = 14;
+const NOTHING = "Nothing moved: drop groups on another device.";
 
 export class GroupDrag {
   #root;
   #bar;
+  #nothing = element("p", { class: "hint drop-nothing", role: "status" });
   #looks;
   /** @type {AbortController | null} ends the drag under way */
   #drag = null;
@@ -39,7 +41,7 @@ export class GroupDrag {
     this.#root = root;
     this.#looks = looks;
     this.#bar = element("div", { class: "drop-bar", hidden: true, "aria-hidden": "true" });
-    stage.append(this.#bar);
+    stage.append(this.#bar, this.#nothing);
   }
 
   /**
@@ -75,6 +77,9 @@ export class GroupDrag {
       this.#end();
       if (up.pointerId === event.pointerId && over) {
         onDrop(deviceOf(over));
+      } else if (up.pointerId === event.pointerId) {
+        setText(this.#nothing, load.isLocked ? load.stays : NOTHING);
+        window.addEventListener("pointerdown", () => setText(this.#nothing, ""), { once: true, capture: true });
       }
     });
     listen("pointercancel", () => this.#end());

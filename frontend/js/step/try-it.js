@@ -8,6 +8,7 @@ import { gainsOfMove } from "./gains.js";
 import { GainsMap } from "./gains-map.js";
 import { GroupDrag } from "./group-drag.js";
 import { CostLine } from "./cost-line.js";
+import { StepWait } from "./step-wait.js";
 import { costWords, moveButtons } from "./move-buttons.js";
 import { TrialBar, trialWords } from "./trial-bar.js";
 import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
@@ -35,6 +36,7 @@ export class TryIt {
   #groups;
   #drag;
   #costs;
+  #explained = new StepWait();
   /** @type {ReadonlySet<number>} groups */
   #locked = new Set();
 
@@ -108,6 +110,7 @@ export class TryIt {
 
   /** @param {import("./step.js").Step | null} step of the shown placement; null: not known yet */
   onStep(step) {
+    this.#explained.know(step);
     const { placement } = this.#shown;
     this.#gains?.show(step && placement ? { fields: this.#shown.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
   }
@@ -137,7 +140,7 @@ export class TryIt {
       stays: isLocked || movable.length < groups.length ? stayWords(groups.length - movable.length) : "",
       isLocked,
       current: this.#currentOf(groups),
-      gains: isLocked ? null : this.#gainsOf(movable),
+      gains: isLocked ? null : this.#gainsSoon(movable),
     };
     this.#drag.begin(event, load, (device) => {
       this.moveGroups(groups, device);
@@ -280,6 +283,17 @@ export class TryIt {
    */
   #movable(groups) {
     return groups.filter((group) => !this.#locked.has(group));
+  }
+
+  /**
+   * What moving groups to each device would change, once the shown placement is explained: a drag may begin before.
+   *
+   * @param {readonly number[]} groups
+   * @returns {Promise<import("./gains.js").MoveGains>}
+   */
+  async #gainsSoon(groups) {
+    const { stepTimeUs } = this.#page.step() ?? (await this.#explained.next());
+    return gainsOfMove(this.#shown.fields(), groups, stepTimeUs);
   }
 
   /**
