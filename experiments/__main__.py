@@ -1,6 +1,7 @@
 """`python -m experiments NAME` makes the tables and figures of docs/ again, each by one command."""
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from engine.cli.graph_arguments import settings_of_pairs
 from engine.cli.listing import print_settings
 from engine.cli.main import run_parsed
 from engine.errors import SettingsError
-from experiments.policies.scope import make_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,15 @@ class Experiment(Measuring):
     folder: Path = Path("docs/results")
     """where it writes"""
     scoped: bool = False
-    """whether `--set` can make it smaller: experiments/policies/scope.py"""
+    """whether `--set` can make it smaller"""
+    scope: str = "experiments.policies.scope:make_scope"
+    """`module:name` of what makes its settings"""
+
+    def make_scope(self) -> api.MakeSettings:
+        """Import what makes its settings."""
+        module, _, name = self.scope.partition(":")
+        make: api.MakeSettings = getattr(importlib.import_module(module), name)
+        return make
 
 
 EXPERIMENTS = {
@@ -42,6 +50,12 @@ EXPERIMENTS = {
     "table1": Experiment("experiments.table1:run", "ten minutes"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "worst_runs": Experiment("experiments.auto_check.worst_runs:run", "half an hour"),
+    "yardstick": Experiment(
+        "experiments.yardstick.table:run",
+        "nine hours of one core",
+        scoped=True,
+        scope="experiments.yardstick.scope:make_yardstick_scope",
+    ),
     "zero_shot": Experiment("experiments.policies.zero_shot:run", "a day", scoped=True),
     "zoo": Experiment("experiments.zoo_table:run", "minutes", folder=Path("docs")),
     "zoo_samples": Experiment("experiments.zoo_samples:run", "a quarter of an hour"),
@@ -82,7 +96,7 @@ def _run(parsed: argparse.Namespace) -> int:
         where = "--set" if settings else "--settings"
         raise SettingsError(f"{parsed.name} has no settings", where=where, allowed=f"with {', '.join(SCOPED)}")
     if parsed.settings:
-        print_settings(api.list_settings(make_scope, settings), as_json=False)
+        print_settings(api.list_settings(experiment.make_scope(), settings), as_json=False)
         return 0
     more = [settings] if settings else []
     print(experiment.call()(parsed.out or experiment.folder, lambda line: print(line, file=sys.stderr), *more))

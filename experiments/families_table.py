@@ -22,7 +22,7 @@ from engine.zoo.families import draws
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import member_order
 from engine.zoo.families.making import prepared_bytes
-from engine.zoo.families.members import HELD_OUT, SPLIT_PERIOD
+from engine.zoo.families.split import HELD_OUT, SPLIT_PERIOD
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.zoo_graphs import single_device_report
 

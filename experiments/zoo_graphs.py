@@ -1,11 +1,18 @@
-"""Prepares graphs of the zoo for experiments, and simulates a graph on a single device."""
+"""Prepares graphs of the zoo for experiments, keeps them, and simulates a graph on a single device."""
 
+import hashlib
+import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine import api
+from engine import VERSION, api
+from engine.files.whole_files import write_whole
+from engine.zoo.families.cache import RECIPE
 from experiments.pages import ReportLine
+
+DIGITS = 12
+"""of a digest in a file's name"""
 
 
 def prepared_zoo_graph(
@@ -26,3 +33,17 @@ def single_device_report(prepared: api.PreparedGraph, kind: str) -> dict[str, ap
     (report,) = api.simulate(prepared, cluster, [placement])
     assert isinstance(report, dict)
     return report
+
+
+def kept_zoo_graph(
+    folder: Path, name: str, report: ReportLine, settings: Mapping[str, api.Json] | None = None
+) -> api.PreparedGraph:
+    """The same, kept in `folder` for the next call of this version."""
+    written = json.dumps([VERSION, RECIPE, name, dict(settings or {})], sort_keys=True)
+    path = folder / f"zoo-{name}-{hashlib.sha256(written.encode()).hexdigest()[:DIGITS]}.prepared"
+    if path.exists():
+        return api.PreparedGraph.from_bytes(path.read_bytes())
+    prepared = prepared_zoo_graph(name, report, settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, prepared.to_bytes())
+    return prepared

@@ -98,3 +98,29 @@ class Attention:
         """The context before the first step: zeros [batch, units]."""
         with inside(f"{self.PATH}/zero_state"):
             return tf.zeros([self._batch, self._units], name="context")
+
+
+class DotAttention:
+    """The same from dot products of the decoder's state with the encoder's outputs, without weights of its own.
+
+    Source: Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", section 3.1.
+    """
+
+    def __init__(self, encoded: list[Tensor]) -> None:
+        """`encoded`: the encoder's output at each step, [batch, units]."""
+        self._batch, self._units = int(encoded[0].shape[0]), int(encoded[0].shape[1])
+        with inside(Attention.PATH):
+            self._memory = tf.stack(encoded, axis=1, name="memory")
+
+    def step(self, index: int, query: Tensor) -> Tensor:
+        """The context for `query` [batch, units]: the weighted mean of the encoder's outputs [batch, units]."""
+        with inside(f"{Attention.PATH}/step_{index}"):
+            asked = tf.expand_dims(query, 1, name="of_every_step")
+            scores = tf.matmul(asked, self._memory, transpose_b=True, name="scores")
+            looked_at = tf.nn.softmax(scores, name="weights")
+            return tf.squeeze(tf.matmul(looked_at, self._memory, name="weighted"), [1], name="context")
+
+    def nothing(self) -> Tensor:
+        """The context before the first step: zeros [batch, units]."""
+        with inside(f"{Attention.PATH}/zero_state"):
+            return tf.zeros([self._batch, self._units], name="context")

@@ -6,8 +6,9 @@ published configuration (tensorflow/nmt, wmt16_gnmt_4_layer.json): 1,024 units, 
 decoder's lowest layer and passed to all of them, each decoder layer started from the state of the encoder's layer of
 the same number, gradients clipped at norm 5, stochastic gradient descent with learning rate 1. From Placeto's
 experiments: one layer a GPU (2 or 4) and 32 steps, unrolled statically, so that each step has its own softmax. Every
-sentence has one word a step, and the attention's scores are not normalised by the length of their weights. Inference
-translates greedily: each word is the likeliest after the previous one.
+sentence has one word a step, and the attention's scores are not normalised by the length of their weights; instead of
+GNMT's additive attention it can have Luong et al.'s dot product (2015, section 3.1). Inference translates greedily:
+each word is the likeliest after the previous one.
 
 Names, from the outside in (i counts layers, t steps, both from 0):
 
@@ -27,8 +28,8 @@ from typing import Any
 import tensorflow as tf
 
 from engine.zoo.layers import Tensor, for_inference, v1
-from engine.zoo.lstm import Attention, LstmLayer, State, inside, started_weights
-from engine.zoo.settings import NmtSettings
+from engine.zoo.lstm import Attention, DotAttention, LstmLayer, State, inside, started_weights
+from engine.zoo.settings import DOT, NmtSettings
 from engine.zoo.training_step import PREDICTION, Optimizer, pruned_prediction, pruned_step, training_step
 
 LEARNING_RATE = 1.0
@@ -117,7 +118,7 @@ class Decoder:
     def __init__(self, encoded: list[Tensor], states: list[State], settings: NmtSettings) -> None:
         """`encoded`: the encoder's output at each step [batch, units]; `states`: the last of each encoder layer."""
         self._settings, self._states = settings, list(states)
-        self._attention = Attention(encoded)
+        self._attention = DotAttention(encoded) if settings.attention == DOT else Attention(encoded)
         self._context = self._attention.nothing()
         self._layers = [
             LstmLayer(f"decoder/layer_{layer}", 2 * settings.units, settings.units, settings.dropout)

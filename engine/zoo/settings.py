@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from engine.settings.fields import refused, require_allowed, share, switch, whole
+from engine.settings.fields import choice, refused, require_allowed, share, switch, whole
+
+ADDITIVE, DOT = "additive", "dot"
+"""attentions"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,10 @@ class NmtSettings(ModelSettings):
     vocabulary: int = whole(32_000, 2, 1_000_000, "words, or pieces of words, of each language")
     dropout: float = share(0.2, "share of an LSTM's inputs that is dropped in training")
     batch: int = whole(128, 1, 65_536, "sentences in one step")
+    attention: str = choice(
+        (ADDITIVE, DOT),
+        "how the decoder's state is compared with the encoder's outputs: by a hidden layer (GNMT), or by dot products",
+    )
 
 
 def _check_room(settings: InceptionSettings | NasnetSettings, lowest: int) -> None:

@@ -65,17 +65,23 @@ class KeptResults:
 
 
 def measure_missing(
-    kept: KeptResults, function: str, orders: Mapping[str, Measurement], processes: int, report: ReportLine
+    kept: KeptResults,
+    function: str,
+    orders: Mapping[str, Measurement],
+    processes: int,
+    report: ReportLine,
+    beside: Mapping[str, Json] | None = None,
 ) -> None:
     """Compute each order that `kept` lacks with `function` ("module:name") in a child of its own, and keep its result.
 
     `orders` maps what a terminal shows to the key, which is the child's arguments too; the child returns
-    `({}, {RESULT: ...})`. `processes` children work at a time.
+    `({}, {RESULT: ...})`. `beside` are arguments that decide no result, such as folders. `processes` children work at
+    a time.
     """
     missing = {shown: dict(key) for shown, key in orders.items() if key not in kept}
 
     def compute(number: int, shown: str) -> None:
-        _, texts = run_in_child(function, missing[shown], BUDGETED_LIMITS, task=shown)
+        _, texts = run_in_child(function, missing[shown] | dict(beside or {}), BUDGETED_LIMITS, task=shown)
         kept.add(missing[shown], texts[RESULT])
         report(f"{number} of {len(missing)}: {shown}")
 

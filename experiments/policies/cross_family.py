@@ -12,7 +12,7 @@ from experiments.pages import ReportLine
 from experiments.policies.page import tables, tables_by_graph
 from experiments.policies.problems import ZOO, prepare_families, prepare_zoo
 from experiments.policies.rows import Families, carry_out, measured_scope, rows_of, written
-from experiments.policies.scope import ExperimentScope
+from experiments.policies.scope import ExperimentScope, without_variants
 
 COMMAND = "python -m experiments cross_family"
 OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is like the zoo's two NMT models, and
@@ -21,7 +21,7 @@ cifar10 has convolutional cells like NASNet's; no family is like Inception-V3.""
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/cross_family.{md,json,png}, and return the page."""
-    given = dict(settings or {})
+    given = without_variants(settings or {})
     scope = measured_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
     Path(scope.work).mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ from engine.settings.fields import refused
 from experiments.blinded import blinded, features_as_they_come
 from experiments.pages import ReportLine, table_line, write_page, write_rows
 from experiments.policies.problems import graphs_of, prepare_families, problem_of
-from experiments.policies.scope import ExperimentScope, digest, make_scope
+from experiments.policies.scope import ExperimentScope, digest, make_scope, without_variants
 
 COMMAND = "python -m experiments learning_choices"
 EVALUATIONS = 4500
@@ -81,7 +81,7 @@ OF_OTHERS = {"train_seconds", "of_family", "search_seconds", "slow_methods", "rn
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train every variant with every seed, write `folder`/learning_choices.{md,json}, and return the page."""
-    given = dict(settings or {})
+    given = without_variants(settings or {})
     for name in OF_OTHERS & given.keys():
         raise refused(name, given[name], "nothing: choices are compared by counts, not seconds")
     scope = make_scope(given)

@@ -4,16 +4,17 @@ from pathlib import Path
 
 from engine.bench.problems import problem_on
 from engine.child.parent import no_progress
-from engine.files.whole_files import write_whole
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Clock
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family
-from engine.zoo.families.members import DEFAULT_COUNT, Split, members
+from engine.zoo.families.members import DEFAULT_COUNT, members
+from engine.zoo.families.split import Split
 from experiments.pages import ReportLine
+from experiments.policies.held_out import family_and_seed, require_open, set_named, sets_of
 from experiments.policies.scope import ExperimentScope
-from experiments.zoo_graphs import prepared_zoo_graph
+from experiments.zoo_graphs import kept_zoo_graph
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]
@@ -22,11 +23,12 @@ ZOO = "zoo"
 ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")
 
 
-def held_out_names(scope: ExperimentScope, family: str) -> list[str]:
-    """The graphs of `family`, or of the zoo, that no policy is trained on."""
-    if family == ZOO:
+def held_out_names(scope: ExperimentScope, name: str) -> list[str]:
+    """The graphs of the set `name` (held_out.py), or of the zoo, that no policy is trained on."""
+    if name == ZOO:
         return list(ZOO_GRAPHS)
-    return _members(family, "test", scope.graphs)[1]
+    family, seed = family_and_seed(name)
+    return [set_named(graph, seed) for graph in _members(family, seed, "test", scope.graphs)[1]]
 
 
 def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
@@ -35,34 +37,36 @@ def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
         report(f"the graphs of {family}")
         for split in SPLITS:
             graphs_of(scope, family, split)
+    for _, name in sets_of(scope.family_names, scope.test_seed_numbers):
+        graphs_of(scope, name, "test")
 
 
 def prepare_zoo(scope: ExperimentScope, report: ReportLine) -> None:
     """Build the zoo's graphs in the work folder, unless they exist."""
     for name in ZOO_GRAPHS:
-        if not _zoo_path(scope, name).exists():
-            write_whole(_zoo_path(scope, name), prepared_zoo_graph(name, report).to_bytes())
+        kept_zoo_graph(Path(scope.work), name, report)
 
 
-def _zoo_path(scope: ExperimentScope, name: str) -> Path:
-    return Path(scope.work) / f"zoo-{name}-{scope.key()}.prepared"
+def graphs_of(scope: ExperimentScope, name: str, split: Split) -> list[NamedGraph]:
+    """(name, graph) of the first graphs in the split of the set `name`; `scope` has their number.
 
-
-def graphs_of(scope: ExperimentScope, family: str, split: Split) -> list[NamedGraph]:
-    """(name, graph) of the first graphs in the split of `family`; `scope` has their number."""
-    if family == ZOO:
-        return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]
-    count, names = _members(family, split, scope.train_graphs if split == "train" else scope.graphs)
-    prepared = prepared_family(family, Path(scope.cache), no_progress, count=count, only=split)
+    Raises SettingsError for graphs that are sealed.
+    """
+    if name == ZOO:
+        return [(each, kept_zoo_graph(Path(scope.work), each, lambda _: None)) for each in ZOO_GRAPHS]
+    family, seed = family_and_seed(name)
+    require_open(seed, unseal=scope.unseal)
+    count, names = _members(family, seed, split, scope.train_graphs if split == "train" else scope.graphs)
+    prepared = prepared_family(family, Path(scope.cache), no_progress, seed=seed, count=count, only=split)
     graphs = prepared.train if split == "train" else prepared.test
-    return list(zip(names, graphs, strict=False))
+    return [(set_named(each, seed), graph) for each, graph in zip(names, graphs, strict=False)]
 
 
-def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
+def _members(family: str, seed: int, split: Split, wanted: int) -> tuple[int, list[str]]:
     """(number of members of `family` that contain `wanted` of the split, at least 32 or all; the names of these)."""
     most, count = FAMILIES[family].most, DEFAULT_COUNT
     while True:
-        names = [member.name for member in members(family, count=count) if member.split == split]
+        names = [member.name for member in members(family, seed, count) if member.split == split]
         if len(names) >= wanted or count == most:
             return count, names[:wanted]
         count = min(most, 2 * count)

@@ -14,6 +14,8 @@ from engine.policies.trained_policy import POLICY_VERSION
 from engine.settings.fields import declarations, mapping, number, refused, require_allowed, switch, text, whole
 from engine.settings.making import make_settings
 from engine.zoo.families.catalogue import FAMILIES
+from experiments.keeping.yardstick import YARDSTICK
+from experiments.policies.held_out import require_open
 
 RECIPE = 2
 """raise it with a change of a method's answers within one version of the engine, so that files are made again"""
@@ -22,6 +24,7 @@ DIGITS = 12
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
 """of the searches beside the long one: with a policy's proposals, and alone"""
 
+SEEDS_ALLOWED = "integers from 0, with commas"
 _OF_FAMILY = ("train_seconds", "train_graphs")
 """settings that the policies of one family can change"""
 
@@ -31,6 +34,12 @@ def _require_families(name: str, families: str) -> None:
     for family in families.split(","):
         if family not in FAMILIES:
             raise SettingsError(family, where=name, allowed=", ".join(FAMILIES), field="settings")
+
+
+def _require_seeds(name: str, seeds: str) -> None:
+    """Raise SettingsError unless `seeds`, of setting `name`, are integers from 0, with commas."""
+    if not all(each.isascii() and each.isdigit() for each in seeds.split(",")):
+        raise SettingsError(seeds, where=name, allowed=SEEDS_ALLOWED, field="settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,13 @@ class ExperimentScope:
         "`train_seconds` and `train_graphs` of the policies of one family, if they differ",
     )
     graphs: int = whole(10, 1, 300, "held out of each family, the first ones of its split")
+    test_seeds: str = text(
+        "0,1",
+        "seeds of the held-out graphs, with commas; ptb and cifar10 alone have others than 0",
+        SEEDS_ALLOWED,
+        _require_seeds,
+    )
+    unseal: bool = switch(False, "whether the sealed seed 2 may be among them, once, at the end")
     samples: int = whole(16, 0, 4096, "sampled passes beside the greedy one")
     search_seconds: float = number(
         60.0, 1e-3, 1e7, "of the processor, for the search that is the reference of all gaps"
@@ -65,10 +81,13 @@ class ExperimentScope:
     variants: str = text("", "only for `learning_choices`: names of some of its variants, with commas; empty: all")
     processes: int = whole(2, 1, 1000, "at once")
     cache: str = text(".cache/families", "folder of the families' graphs")
+    yardstick: str = text(str(YARDSTICK), "file of the best known placements, to which all that is found is offered")
     work: str = text(".cache/policies", "folder of finished work: a second call continues from there")
 
     def __post_init__(self) -> None:
         require_allowed(self)
+        for seed in self.test_seed_numbers:
+            require_open(seed, unseal=self.unseal)
         if not _is_of_families(self.of_family, self.family_names):
             raise refused("of_family", self.of_family, declarations(ExperimentScope)["of_family"].allowed)
         for name in self.of_family:
@@ -83,6 +102,11 @@ class ExperimentScope:
     def cluster_names(self) -> tuple[str, ...]:
         """The clusters, in their order."""
         return tuple(self.clusters.split(","))
+
+    @property
+    def test_seed_numbers(self) -> tuple[int, ...]:
+        """The seeds of the held-out graphs, in their order."""
+        return tuple(map(int, self.test_seeds.split(",")))
 
     def of(self, families: tuple[str, ...]) -> "ExperimentScope":
         """The scope of the policies of `families`: a single family may have its own settings."""
@@ -114,7 +138,7 @@ class ExperimentScope:
         return (
             f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
             f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}{others}; "
-            f"{self.graphs} held-out graphs of each family; {self.samples} sampled passes; the search has "
+            f"{self.graphs} held-out graphs of each family and seed; {self.samples} sampled passes; the search has "
             f"{self.search_seconds:g} s{rnn}; all seconds are of one core's time"
         )
 
@@ -139,3 +163,10 @@ def digest(known: Json) -> str:
 def make_scope(settings: Mapping[str, Json]) -> ExperimentScope:
     """The scope with these `settings`; the others are the whole experiment's. Raises SettingsError."""
     return make_settings("the experiment", ExperimentScope, settings)
+
+
+def without_variants(settings: Mapping[str, Json]) -> dict[str, Json]:
+    """These settings with families that are no variant of another one of them. Raises SettingsError."""
+    names = make_scope(settings).family_names
+    own = [name for name in names if FAMILIES[name].variant_of not in names]
+    return {**settings, "families": ",".join(own)}

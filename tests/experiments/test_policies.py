@@ -181,8 +181,8 @@ def test_processor_seconds_count_in_the_place_of_those_on_the_wall() -> None:
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
-        ({"families": ["nmt"]}, "families: ['nmt']; allowed: nmt, ptb, cifar10"),
+        ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10, nmt_by_length, nmt_by_form"),
+        ({"families": ["nmt"]}, "families: ['nmt']; allowed: nmt, ptb, cifar10, nmt_by_length, nmt_by_form"),
         ({"clusters": 2}, "clusters: 2; allowed: a text"),
         ({"cache": None}, "cache: None; allowed: a text"),
         ({"samples": -1}, "samples: -1; allowed: an integer from 0 to 4096"),

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.zoo.families.draws import NMT_SETTINGS, draw_cifar10, draw_nmt, draw_ptb
+from engine.zoo.families.draws import (
+    NMT_SETTINGS,
+    draw_cifar10,
+    draw_nmt,
+    draw_nmt_by_form,
+    draw_nmt_by_length,
+    draw_ptb,
+)
 
 MOST_MEMBERS = 1000
 
@@ -22,10 +29,28 @@ class Family:
     """(seed, index) → settings of that member that override the model's defaults"""
     most: int = MOST_MEMBERS
     """number of members that exist"""
+    variant_of: str = ""
+    """the family whose kind of graphs it draws too, split otherwise; empty: none"""
 
 
 FAMILIES: dict[str, Family] = {
     "nmt": Family("NMT by unrolled length and batch size", "nmt", 160, draw_nmt, len(NMT_SETTINGS)),
     "ptb": Family("Recurrent cells of ENAS's search space", "ptb", 128, draw_ptb),
     "cifar10": Family("Convolutional cells of ENAS's search space, and their channels", "cifar10", 128, draw_cifar10),
+    "nmt_by_length": Family(
+        "NMT, tested on unrolled lengths that training lacks",
+        "nmt",
+        160,
+        draw_nmt_by_length,
+        len(NMT_SETTINGS),
+        variant_of="nmt",
+    ),
+    "nmt_by_form": Family(
+        "NMT, tested on layers, units and attention that training lacks",
+        "nmt",
+        160,
+        draw_nmt_by_form,
+        len(NMT_SETTINGS),
+        variant_of="nmt",
+    ),
 }

@@ -15,6 +15,8 @@ from engine.zoo.cells import (
     written_convolution,
     written_recurrent,
 )
+from engine.zoo.families.split import number_in_split, split_of
+from engine.zoo.settings import ADDITIVE, DOT
 
 NMT_STEPS = range(8, 21)
 """unrolled words: 575 ops each"""
@@ -22,6 +24,12 @@ NMT_BATCHES = (16, 32, 48, 64, 96, 128, 192, 256)
 """sentences in one step"""
 NMT_SETTINGS = tuple(product(NMT_STEPS, NMT_BATCHES))
 """all members of the family: they differ only in these two settings"""
+HELD_OUT_STEPS = (9, 13, 17, 20)
+"""unrolled words of the test graphs of `nmt_by_length`, and of none of its training graphs"""
+USUAL_FORM = (2, 1024, ADDITIVE)
+"""(layers, units, attention) of all graphs of `nmt`"""
+OTHER_FORMS = tuple(form for form in product((2, 3, 4), (512, 1024), (ADDITIVE, DOT)) if form != USUAL_FORM)
+"""those of the test graphs of `nmt_by_form`"""
 PTB_NODES = 12
 PTB_STEPS = 20
 """unrolled words: 390 ops each"""
@@ -37,6 +45,25 @@ def draw_nmt(seed: int, index: int) -> dict[str, Json]:
     order = _rng("nmt", seed).permutation(len(NMT_SETTINGS))
     steps, batch = NMT_SETTINGS[order[index]]
     return {"steps": steps, "batch": batch}
+
+
+def draw_nmt_by_length(seed: int, index: int) -> dict[str, Json]:
+    """The same for two lists: pairs with a held-out length for the test graphs, all others for training."""
+    split = split_of(index)
+    pairs = [pair for pair in NMT_SETTINGS if (pair[0] in HELD_OUT_STEPS) == (split == "test")]
+    order = _rng("nmt_by_length", seed, len(pairs)).permutation(len(pairs))
+    steps, batch = pairs[order[number_in_split(index)]]
+    return {"steps": steps, "batch": batch}
+
+
+def draw_nmt_by_form(seed: int, index: int) -> dict[str, Json]:
+    """The pair that `nmt` has there; a test graph has another form too, of a shuffled list that repeats."""
+    pair = draw_nmt(seed, index)
+    if split_of(index) == "train":
+        return pair
+    order = _rng("nmt_by_form", seed).permutation(len(OTHER_FORMS))
+    layers, units, attention = OTHER_FORMS[order[number_in_split(index) % len(OTHER_FORMS)]]
+    return pair | {"layers": layers, "units": units, "attention": attention}
 
 
 def draw_ptb(seed: int, index: int) -> dict[str, Json]:

@@ -14,7 +14,8 @@ from engine.prepared import PreparedGraph
 from engine.zoo.families.cache import cache_path, identity, read_cached
 from engine.zoo.families.catalogue import Family
 from engine.zoo.families.children import in_children
-from engine.zoo.families.members import DEFAULT_COUNT, Member, Split, family_named, members
+from engine.zoo.families.members import DEFAULT_COUNT, Member, family_named, members
+from engine.zoo.families.split import Split
 
 DESCRIPTION = "family.json"
 

@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.settings.seeds import require_seed
 from engine.zoo.families.catalogue import FAMILIES, Family
+from engine.zoo.families.split import Split, split_of
 
-Split: TypeAlias = Literal["train", "test"]
 DEFAULT_COUNT = 32
-HELD_OUT = frozenset({2, 5, 8, 11, 14})
-"""indices of the test members in each `SPLIT_PERIOD` members: 10 of 32"""
-SPLIT_PERIOD = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ def members(family: str, seed: int = 0, count: int = DEFAULT_COUNT) -> tuple[Mem
     """The first `count` members; neither a member nor its split depends on `count`. Raises SettingsError."""
     row = family_named(family)
     _check(row, seed, count)
-    return tuple(Member(f"{family}-{index:02d}", _split(index), row.draw(seed, index)) for index in range(count))
+    return tuple(Member(f"{family}-{index:02d}", split_of(index), row.draw(seed, index)) for index in range(count))
 
 
 def family_named(family: str) -> Family:
@@ -39,10 +35,6 @@ def family_named(family: str) -> Family:
     if family not in FAMILIES:
         raise SettingsError(f"no family {shortened(family)}", where="family", allowed=", ".join(FAMILIES), field="name")
     return FAMILIES[family]
-
-
-def _split(index: int) -> Split:
-    return "test" if index % SPLIT_PERIOD in HELD_OUT else "train"
 
 
 def _check(row: Family, seed: int, count: int) -> None:

@@ -24,6 +24,7 @@ BUILT: dict[str, Json] = {
     "nasnet": ["nasnet", {}],
     "nmt": ["nmt", {"steps": 4}],
     "nmt_longer": ["nmt", {"steps": 5}],
+    "nmt_dot": ["nmt", {"steps": 4, "attention": "dot"}],
     "nmt_4_layers": ["nmt_4_layers", {"steps": 2}],
     "nmt_4_layers_longer": ["nmt_4_layers", {"steps": 3}],
     "nasnet_inference": ["nasnet", {"inference": True, "batch": 1}],
@@ -125,8 +126,19 @@ def test_nmt_is_unrolled(built: dict[str, Ops], name: str, layers: int, steps: i
     assert len(ops) + (NMT_STEPS - steps) * ops_of_a_step == NMT_OPS[name]
 
 
+def test_attention_by_dot_products_has_no_weights(built: dict[str, Ops]) -> None:
+    additive, dot = built["nmt"], built["nmt_dot"]
+    types, usual = Counter(dot.values()), Counter(additive.values())
+    assert types["Softmax"] == usual["Softmax"] == 4
+    assert usual["ResourceApplyGradientDescent"] - types["ResourceApplyGradientDescent"] == 3
+    assert usual["MatMul"] - types["MatMul"] == 3 * (2 * 4 + 1), "keys, and each step's query and scores"
+    assert types["BatchMatMulV2"] == 2 * usual["BatchMatMulV2"] == 2 * 3 * 4
+    outside = {name for name in dot if not re.search("attention|clipping|AddN", name)}
+    assert outside == {name for name in additive if not re.search("attention|clipping|AddN", name)}
+
+
 def test_nmts_names_tell_layer_and_step(built: dict[str, Ops]) -> None:
-    for name in ("nmt", "nmt_4_layers"):
+    for name in ("nmt", "nmt_4_layers", "nmt_dot"):
         part = r"((encoder|decoder)/(embedding|layer_\d)|attention|softmax)/.+"
         of = r"(gradients/|optimizer/update_|clipping/)?"
         around = (

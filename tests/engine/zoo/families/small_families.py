@@ -18,7 +18,7 @@ GROUPS = 16
 def small(name: str) -> Family:
     """The family `name`, small."""
     row = FAMILIES[name]
-    return dataclasses.replace(row, groups=GROUPS, draw=lambda seed, index: row.draw(seed, index) | SMALL[name])
+    return dataclasses.replace(row, groups=GROUPS, draw=lambda seed, index: row.draw(seed, index) | SMALL[row.model])
 
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:

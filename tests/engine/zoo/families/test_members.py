@@ -1,5 +1,9 @@
 """What is drawn: the same every time, whatever the count; each graph once; a split that does not move."""
 
+import hashlib
+import json
+from itertools import combinations
+
 import pytest
 
 from engine.errors import SettingsError
@@ -12,6 +16,14 @@ from engine.zoo.families.members import DEFAULT_COUNT, members
 
 TESTED = [2, 5, 8, 11, 14, 18, 21, 24, 27, 30]
 SEEDS = (0, 1, 2**63 - 1)
+OF_SEED_0 = {
+    "nmt": "a25828c682c6da8e",
+    "ptb": "46b12a34ada8e653",
+    "cifar10": "8fcbbc0983b4211f",
+    "nmt_by_length": "1766499f3e9020cf",
+    "nmt_by_form": "cf221fc29505fac8",
+}
+"""digest of the first 104 members' names, splits and settings: results rest on them, so they never change"""
 
 
 def settings_of(family: str, seed: int, count: int = DEFAULT_COUNT) -> list[dict[str, Json]]:
@@ -40,6 +52,39 @@ def test_the_split_is_fixed(family: str) -> None:
         assert [member.split for member in chosen].count("train") == 22
         assert len({member.name for member in chosen}) == DEFAULT_COUNT
     assert [members(family)[index].name for index in (0, 31)] == [f"{family}-00", f"{family}-31"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_members_are_those_of_earlier_results(family: str) -> None:
+    drawn = [[member.name, member.split, dict(member.settings)] for member in members(family, 0, 104)]
+    digest = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()
+    assert digest.startswith(OF_SEED_0[family])
+
+
+def test_by_length_no_test_graph_has_a_length_of_training() -> None:
+    for seed in SEEDS:
+        chosen = members("nmt_by_length", seed, 104)
+        lengths = {
+            split: {member.settings["steps"] for member in chosen if member.split == split}
+            for split in ("train", "test")
+        }
+        assert lengths["test"] == set(draws.HELD_OUT_STEPS)
+        assert lengths["train"] == set(draws.NMT_STEPS) - set(draws.HELD_OUT_STEPS)
+
+
+def test_by_form_no_test_graph_has_the_form_of_training() -> None:
+    for seed in SEEDS:
+        usual = members("nmt", seed, 104)
+        for member, of_nmt in zip(members("nmt_by_form", seed, 104), usual, strict=True):
+            settings = dict(member.settings)
+            form = (settings.pop("layers", 2), settings.pop("units", 1024), settings.pop("attention", "additive"))
+            assert settings == of_nmt.settings
+            assert (form == draws.USUAL_FORM) == (member.split == "train")
+    forms = [tuple(member.settings.values())[2:] for member in members("nmt_by_form") if member.split == "test"]
+    assert all(one != other for one, other in combinations(forms, 2)), "ten tests of eleven forms"
+    assert (
+        tuple(getattr(ZOO["nmt"].settings({}), name) for name in ("layers", "units", "attention")) == draws.USUAL_FORM
+    )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -77,8 +122,8 @@ def test_cifar10_draws_from_the_whole_search_space() -> None:
 @pytest.mark.parametrize(
     ("family", "seed", "count", "message"),
     [
-        ("resnet", 0, 32, "family: no family resnet; allowed: nmt, ptb, cifar10"),
-        ("", 0, 32, "family: no family ; allowed: nmt, ptb, cifar10"),
+        ("resnet", 0, 32, "family: no family resnet; allowed: nmt, ptb, cifar10, nmt_by_length, nmt_by_form"),
+        ("", 0, 32, "family: no family ; allowed: nmt, ptb, cifar10, nmt_by_length, nmt_by_form"),
         ("nmt", 0, 0, "count: 0 graphs; allowed: an integer from 1 to 104"),
         ("nmt", 0, 105, "count: 105 graphs; allowed: an integer from 1 to 104"),
         ("ptb", 0, -1, "count: -1 graphs; allowed: an integer from 1 to 1000"),
