@@ -17,6 +17,9 @@ from experiments.keeping.yardstick import FoundBy, Yardstick, key_of
 from experiments.yardstick.problems import NamedProblem
 from experiments.yardstick.scope import make_yardstick_scope
 
+WARM_UP = 50
+"""evaluations before the search, whose seconds would otherwise go into compiling"""
+
 
 def order(problem: NamedProblem, key: str, method: str, seed: int, seconds: float) -> Measurement:
     """What is measured: a search of the problem whose present key is `key`."""
@@ -31,6 +34,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     if key_of(problem) != given["key"]:
         raise SettingsError("its costs have changed meanwhile", where=named.name, advice="call the command again")
     method, seed, seconds = str(given["method"]), int(given["seed"]), float(given["seconds"])
+    ledger_of_run(problem, Budget(WARM_UP), method, np.random.default_rng(seed))  # loads the compiled code
     ledger = ledger_of_run(problem, Budget(MOST_EVALUATIONS, seconds), method, np.random.default_rng(seed))
     if ledger is None or ledger.best_placement is None:
         return {}, {RESULT: {"step_time_us": None, "evaluations": 0}}

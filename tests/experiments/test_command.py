@@ -6,7 +6,6 @@ import pytest
 
 from engine.settings.fields import declarations
 from experiments.__main__ import EXPERIMENTS, SCOPED, main
-from experiments.policies.scope import ExperimentScope
 from tests.engine.cli.measurements import arguments_of, first_line
 
 
@@ -32,9 +31,10 @@ def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.Captu
 def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--settings"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(ExperimentScope)]
+    scope = EXPERIMENTS[name].make_scope()({})
+    assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(scope)]
     assert 'cache=".cache/families"; allowed: a text; folder of the families\' graphs' in lines
-    assert all(each.sentence for each in declarations(ExperimentScope).values())
+    assert all(each.sentence for each in declarations(scope).values())
 
 
 @pytest.mark.parametrize(
