@@ -25,7 +25,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     scope = measured_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
     Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, report)
+    prepare_families(scope, scope.family_names, report)
     prepare_zoo(scope, report)
     tested = {family: [names] for family, names in others.items()}
     carry_out(scope, given, {**tested, ZOO: list(others.values())}, report)

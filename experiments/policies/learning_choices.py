@@ -75,7 +75,16 @@ UNSEEN: dict[str, tuple[int, ...]] = {
 ChoiceTimes: TypeAlias = dict[str, list[float]]
 """`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
 ANSWERS = ("greedy", "best_of")
-OF_OTHERS = {"train_seconds", "of_family", "search_seconds", "slow_methods", "rnn_seconds"}
+OF_OTHERS = {
+    "train_seconds",
+    "of_family",
+    "test_seeds",
+    "unseal",
+    "search_seconds",
+    "slow_methods",
+    "rnn_seconds",
+    "yardstick",
+}
 """settings of the scope that have no effect here"""
 
 
@@ -87,7 +96,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     scope = make_scope(given)
     variants = _chosen(scope)
     Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, report)
+    prepare_families(scope, (), report)
     turns = [(variant, seed) for seed in range(scope.seeds) for variant in variants]
 
     def measure(turn: tuple[str, int]) -> None:

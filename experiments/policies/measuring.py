@@ -17,7 +17,8 @@ from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from experiments.best_found import best_step_time_us
+from experiments.best_found import ledger_of_run
+from experiments.keeping.yardstick import FoundBy, Yardstick, key_of
 from experiments.policies.making import read_policy
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope, make_scope
@@ -35,6 +36,8 @@ class Compared:
     cluster: str
     reached: dict[str, float | None]
     """method → step time; `random` is the mean of a hundred placements, `search_N` a search of N seconds"""
+    problem: str
+    """its key in the yardstick"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +90,50 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     graph = graphs_of(scope, order["family"], "test")[order["index"]]
     for cluster in scope.cluster_names:
         problem = problem_of(graph, cluster, time.process_time).problem
+        offers = Offers(Yardstick(Path(scope.yardstick)), f"{graph[0]} on {cluster}")
         path = compared_path(scope, graph[0], cluster)
         if not path.exists():
-            row = Compared(graph[0], cluster, _compared(problem, scope))
+            row = Compared(graph[0], cluster, _compared(problem, scope, offers), key_of(problem))
             write_whole(path, json.dumps(asdict(row)).encode())
         for families in map(tuple, order["trained"]):
             for seed in range(scope.seeds):
                 path = proposed_path(scope, graph[0], cluster, families, seed)
                 if not path.exists():
                     policy = read_policy(scope, families, seed)
-                    times = _proposed(problem, policy, scope.samples, seed)
+                    times = _proposed(problem, policy, scope.samples, seed, offers)
                     write_whole(path, json.dumps(asdict(Proposed(graph[0], cluster, families, seed, *times))).encode())
     return {}, {}
 
 
-def _compared(problem: PlacementProblem, scope: ExperimentScope) -> dict[str, float | None]:
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Offers all that is found for one problem to the yardstick."""
+
+    yardstick: Yardstick
+    name: str
+    """of the problem"""
+
+    def make(self, problem: PlacementProblem, placement: NDArray[np.int32], found_by: FoundBy) -> None:
+        self.yardstick.offer(problem, placement, found_by, self.name)
+
+
+def _compared(problem: PlacementProblem, scope: ExperimentScope, offers: Offers) -> dict[str, float | None]:
     methods = QUICK + SLOW * scope.slow_methods
-    reached = {method: _reached(problem, method, None) for method in ("single_device", *methods)}
+    reached = {method: _reached(problem, method, None, offers) for method in ("single_device", *methods)}
     reached["random"] = _random_us(problem)
     for seconds in dict.fromkeys((SHORT_SECONDS, MIDDLE_SECONDS, scope.search_seconds)):
-        reached[f"search_{seconds:g}"] = _reached(problem, SEARCH, seconds)
+        reached[f"search_{seconds:g}"] = _reached(problem, SEARCH, seconds, offers)
     return reached
 
 
-def _reached(problem: PlacementProblem, method: str, seconds: float | None) -> float | None:
+def _reached(problem: PlacementProblem, method: str, seconds: float | None, offers: Offers) -> float | None:
     """The best feasible step time that `method` finds in `seconds`; None without one, or where it refuses."""
-    rng = np.random.default_rng(zlib.crc32(method.encode()))
-    return best_step_time_us(problem, Budget(MOST_EVALUATIONS, seconds), method, rng)
+    seed = zlib.crc32(method.encode())
+    ledger = ledger_of_run(problem, Budget(MOST_EVALUATIONS, seconds), method, np.random.default_rng(seed))
+    if ledger is None or ledger.best_placement is None:
+        return None
+    offers.make(problem, ledger.best_placement, FoundBy(method, seed, seconds or 0.0))
+    return ledger.best_step_time_us
 
 
 def _random_us(problem: PlacementProblem) -> float:
@@ -125,7 +145,7 @@ def _random_us(problem: PlacementProblem) -> float:
 
 
 def _proposed(
-    problem: PlacementProblem, policy: TrainedPolicy, samples: int, seed: int
+    problem: PlacementProblem, policy: TrainedPolicy, samples: int, seed: int, offers: Offers
 ) -> tuple[float | None, float | None, float | None, float]:
     """(greedy, best of all, Auto with the policy: step times in µs; seconds of the greedy pass)."""
     proposals(policy, problem, np.random.default_rng(0), 0)  # loads torch and the compiled code
@@ -137,6 +157,7 @@ def _proposed(
     searched = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
     auto = make_placer(SEARCH, {}, policy)
     auto.place(searched, np.random.default_rng(seed), lambda: False)
+    offers.make(problem, searched.ledger.answer(), FoundBy(f"{SEARCH} with a policy", seed, SHORT_SECONDS))
     return greedy_us, best_us, searched.ledger.best_step_time_us, seconds
 
 

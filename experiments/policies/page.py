@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, quantiles
+from typing import TypeAlias
 
 from engine import VERSION
 from engine.placers.registry import PLACERS
+from experiments.keeping.statistics import MeanInterval, mean_over
+from experiments.keeping.yardstick import Known, Yardstick
 from experiments.pages import left_rule, table_line
 from experiments.policies.measuring import QUICK, SEARCH, SLOW, Compared, Proposed
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope
@@ -23,12 +27,17 @@ class PolicyRows:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Relative gaps of one method to the search, graph by graph (and seed by seed)."""
+    """Relative gaps of one method to a reference, graph by graph (and seed by seed)."""
 
     label: str
-    values: list[float]
+    of_graph: dict[str, list[float]]
+    """graph → the gaps on all clusters and with all seeds"""
     missing: int
-    """number of cases in which it found nothing feasible"""
+    """number of cases in which it, or the reference, has nothing feasible"""
+
+    @property
+    def values(self) -> list[float]:
+        return [value for of in self.of_graph.values() for value in of]
 
     @property
     def mean(self) -> float:
@@ -39,22 +48,41 @@ class Gaps:
         """The gap that nine in ten stay within."""
         return quantiles(self.values, n=10, method="inclusive")[-1] if len(self.values) > 1 else self.values[0]
 
+    @property
+    def interval(self) -> MeanInterval:
+        """The mean with its interval over graphs."""
+        return mean_over(list(self.of_graph.values()))
 
-def gaps(rows: PolicyRows, scope: ExperimentScope, cluster: str = EVERY) -> list[Gaps]:
-    """Gaps of each answer of the policies and of each method to the search, on one cluster or all."""
-    measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
+
+Reference: TypeAlias = Mapping[tuple[str, str], float | None]
+"""(graph, cluster) → the step time to which gaps are taken, None where there is none"""
+
+
+def to_the_search(rows: PolicyRows, scope: ExperimentScope) -> Reference:
+    """The step times of the long search."""
+    return {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
+
+
+def to_the_best_known(rows: PolicyRows, lines: Mapping[str, Known]) -> Reference:
+    """The step times of the yardstick's `lines`."""
+    found = {(row.graph, row.cluster): lines.get(row.problem) for row in rows.compared}
+    return {of: None if line is None else line.step_time_us for of, line in found.items()}
+
+
+def gaps(rows: PolicyRows, scope: ExperimentScope, measure: Reference, cluster: str = EVERY) -> list[Gaps]:
+    """Gaps of each answer of the policies and of each method to `measure`, on one cluster or all."""
     found = []
     answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
     for label, field in (*answers, (f"{PLACERS[SEARCH].label} with it, {SHORT_SECONDS:g} s", "searched_us")):
         pairs = [
-            (getattr(row, field), measure[row.graph, row.cluster])
+            (row.graph, getattr(row, field), measure[row.graph, row.cluster])
             for row in rows.proposed
             if cluster in (EVERY, row.cluster)
         ]
         found.append(_gaps(label, pairs))
     for method in methods(rows, scope):
         pairs = [
-            (row.reached[method], measure[row.graph, row.cluster])
+            (row.graph, row.reached[method], measure[row.graph, row.cluster])
             for row in rows.compared
             if cluster in (EVERY, row.cluster)
         ]
@@ -62,9 +90,15 @@ def gaps(rows: PolicyRows, scope: ExperimentScope, cluster: str = EVERY) -> list
     return found
 
 
-def _gaps(label: str, pairs: Sequence[tuple[float | None, float | None]]) -> Gaps:
-    values = [time / least - 1 for time, least in pairs if time is not None and least is not None]
-    return Gaps(label, values, len(pairs) - len(values))
+def _gaps(label: str, pairs: Sequence[tuple[str, float | None, float | None]]) -> Gaps:
+    of_graph: dict[str, list[float]] = {}
+    missing = 0
+    for graph, time_us, least_us in pairs:
+        if time_us is None or least_us is None:
+            missing += 1
+        else:
+            of_graph.setdefault(graph, []).append(time_us / least_us - 1)
+    return Gaps(label, of_graph, missing)
 
 
 def reference(scope: ExperimentScope) -> str:
@@ -100,13 +134,42 @@ def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Expe
 Relative gap of the step time to {scope.search_seconds:g} s of search ({search}); below 0 the step is shorter. Estimated
 costs, simulated steps. Mean over graphs, clusters and seeds; in brackets the gap that nine in ten stay within.
 """
-    labels = [each.label for each in gaps(next(iter(rows.values())), scope)]
+    first = next(iter(rows.values()))
+    labels = [each.label for each in gaps(first, scope, to_the_search(first, scope))]
     lines = ["| | cluster | " + " | ".join(labels) + " |", left_rule(2 + len(labels))]
     for name, of in rows.items():
         for cluster in (*scope.cluster_names, EVERY):
-            cells = [_cell(each) for each in gaps(of, scope, cluster)]
+            cells = [_cell(each) for each in gaps(of, scope, to_the_search(of, scope), cluster)]
             lines.append(table_line([name, cluster, *cells]))
-    return "\n".join([head, *lines, "", *(_reading(name, of, scope) for name, of in rows.items()), ""])
+    readings = [_reading(name, of, scope) for name, of in rows.items()]
+    return "\n".join([head, *lines, "", *readings, "", *_best_known(rows, scope), ""])
+
+
+def _best_known(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> list[str]:
+    """The part with gaps to the best known step times, and intervals."""
+    known = Yardstick(Path(scope.yardstick)).lines()
+    problems = {row.problem for of in rows.values() for row in of.compared}
+    days = sorted(known[each].day for each in problems & known.keys())
+    if not days:
+        return ["No step time of these problems is in the yardstick yet."]
+    made = " to ".join(dict.fromkeys((days[0], days[-1])))
+    head = f"""## Behind the best known
+
+The same gaps to {scope.search_seconds:g} s of search, and to the best known step time of the same graph, costs, groups
+and cluster (`yardstick.jsonl`, {len(days)} of {len(problems)} problems, found on {made}), which another search
+may improve. In brackets 95 % intervals by bootstrap over graphs; a graph's clusters and seeds are drawn
+together.
+"""
+    lines = [head, table_line(["", "method", "to the search", "to the best known", "worst"]), left_rule(5)]
+    for name, of in rows.items():
+        searched = {each.label: each for each in gaps(of, scope, to_the_search(of, scope))}
+        for each in gaps(of, scope, to_the_best_known(of, known)):
+            if each.values:
+                to_search = searched[each.label].interval.as_percent() if searched[each.label].values else ""
+                lines.append(
+                    table_line([name, each.label, to_search, each.interval.as_percent(), f"{max(each.values):+.1%}"])
+                )
+    return lines
 
 
 def tables_by_graph(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
@@ -117,7 +180,7 @@ def tables_by_graph(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> s
             of_graph = PolicyRows(
                 [row for row in of.compared if row.graph == graph], [row for row in of.proposed if row.graph == graph]
             )
-            found = gaps(of_graph, scope)
+            found = gaps(of_graph, scope, to_the_search(of_graph, scope))
             lines = lines or ["| | graph | " + " | ".join(each.label for each in found) + " |"]
             lines += [left_rule(2 + len(found))] * (len(lines) == 1)
             lines.append(table_line([name, graph, *map(_cell, found)]))
@@ -133,10 +196,12 @@ def _cell(method: Gaps) -> str:
 
 def _reading(name: str, rows: PolicyRows, scope: ExperimentScope) -> str:
     """The gap by seed, and the time of a greedy pass."""
-    measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
+    measure = to_the_search(rows, scope)
     means = []
     for seed in sorted({row.seed for row in rows.proposed}):
-        pairs = [(row.greedy_us, measure[row.graph, row.cluster]) for row in rows.proposed if row.seed == seed]
+        pairs = [
+            (row.graph, row.greedy_us, measure[row.graph, row.cluster]) for row in rows.proposed if row.seed == seed
+        ]
         means.append(_gaps("", pairs).mean)
     slowest = max(row.greedy_seconds for row in rows.proposed)
     return (

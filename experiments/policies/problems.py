@@ -1,5 +1,6 @@
 """Graphs of the families' cache on clusters, for the experiments with policies."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from engine.bench.problems import problem_on
@@ -12,11 +13,10 @@ from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import DEFAULT_COUNT, members
 from engine.zoo.families.split import Split
 from experiments.pages import ReportLine
-from experiments.policies.held_out import family_and_seed, require_open, set_named, sets_of
+from experiments.policies.held_out import family_and_seed, require_open, set_named
 from experiments.policies.scope import ExperimentScope
 from experiments.zoo_graphs import kept_zoo_graph
 
-SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]
 ZOO = "zoo"
 """in place of a family: graphs of the zoo, all for testing"""
@@ -31,13 +31,13 @@ def held_out_names(scope: ExperimentScope, name: str) -> list[str]:
     return [set_named(graph, seed) for graph in _members(family, seed, "test", scope.graphs)[1]]
 
 
-def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
-    """Build the graphs that the families' cache lacks, before several children need them."""
+def prepare_families(scope: ExperimentScope, tested: Iterable[str], report: ReportLine) -> None:
+    """Build the training graphs and those of the sets `tested` that the cache lacks, before children need them."""
     for family in scope.family_names:
         report(f"the graphs of {family}")
-        for split in SPLITS:
-            graphs_of(scope, family, split)
-    for _, name in sets_of(scope.family_names, scope.test_seed_numbers):
+        graphs_of(scope, family, "train")
+    for name in tested:
+        report(f"the test graphs of {name}")
         graphs_of(scope, name, "test")
 
 

@@ -12,6 +12,7 @@ from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
+from experiments.policies.held_out import sets_of
 from experiments.policies.problems import graphs_of, held_out_names, problem_of
 from experiments.policies.scope import ExperimentScope, make_scope
 
@@ -23,7 +24,8 @@ def rnn_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
 
 def measure_rnn(scope: ExperimentScope, settings: dict[str, Json], family: str, cluster: str) -> None:
     """Train on the family's graphs on `cluster` and place the held-out ones, in a child, unless the rows exist."""
-    if all(rnn_path(scope, graph, cluster).exists() for graph in held_out_names(scope, family)):
+    graphs = [graph for name in _sets(scope, family) for graph in held_out_names(scope, name)]
+    if all(rnn_path(scope, graph, cluster).exists() for graph in graphs):
         return
     order: dict[str, Json] = {"settings": settings, "family": family, "cluster": cluster}
     run_in_child("experiments.policies.rnn:in_child", order, BUDGETED_LIMITS, task=f"the RNN on {family}, {cluster}")
@@ -40,11 +42,16 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     rnn = RnnFamily(problems, RnnSettings(torch_device="cpu"), np.random.default_rng(0))
     began = time.process_time()
     rnn.train(lambda: time.process_time() - began >= scope.rnn_seconds)
-    for graph in graphs_of(scope, family, "test"):
+    for graph in [graph for name in _sets(scope, family) for graph in graphs_of(scope, name, "test")]:
         problem = problem_of(graph, cluster).problem
         placement = rnn.propose(problem, 0, np.random.default_rng(0))
         write_whole(rnn_path(scope, graph[0], cluster), json.dumps(_step_time_us(problem, placement)).encode())
     return {}, {}
+
+
+def _sets(scope: ExperimentScope, family: str) -> list[str]:
+    """The family's sets of test graphs."""
+    return [name for _, name in sets_of([family], scope.test_seed_numbers)]
 
 
 def _step_time_us(problem: PlacementProblem, placement: NDArray[np.int32]) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from engine.events import Json
 from engine.settings.fields import refused
 from experiments.pages import ReportLine, write_page, write_rows
+from experiments.policies.held_out import family_and_seed
 from experiments.policies.making import make_policy
 from experiments.policies.measuring import (
     Compared,
@@ -18,7 +19,7 @@ from experiments.policies.measuring import (
     read_compared,
     read_proposed,
 )
-from experiments.policies.page import PolicyRows, gaps
+from experiments.policies.page import PolicyRows, gaps, to_the_search
 from experiments.policies.problems import held_out_names
 from experiments.policies.rnn import measure_rnn, read_rnn
 from experiments.policies.scope import ExperimentScope, make_scope
@@ -39,7 +40,7 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Pa
     figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4.5), layout="constrained", squeeze=False)
     for place, (name, of) in enumerate(rows.items()):
         panel = axes[0][place]
-        for index_of_line, each in enumerate(gaps(of, scope)):
+        for index_of_line, each in enumerate(gaps(of, scope, to_the_search(of, scope))):
             count = len(each.values) + each.missing
             shares = [(index + 1) / count for index in range(len(each.values))]
             style = "-" if index_of_line < COLORS else "--"
@@ -74,7 +75,7 @@ def carry_out(
     *,
     with_rnn: bool = False,
 ) -> None:
-    """Train and measure what the work folder lacks: on each family of `tested`, the policies of its training families.
+    """Train and measure what the work folder lacks: on each set of `tested`, the policies of its training families.
 
     All work is one queue, so that no process waits while another trains; measurements come after the trainings.
     """
@@ -101,8 +102,9 @@ def carry_out(
         made = {
             (families, seed): pool.submit(make, families, seed) for seed in range(scope.seeds) for families in every
         }
+        learned = dict.fromkeys(family_and_seed(name)[0] for name in tested)
         others = [
-            pool.submit(train_rnn, family, cluster) for family in tested for cluster in scope.cluster_names if with_rnn
+            pool.submit(train_rnn, family, cluster) for family in learned for cluster in scope.cluster_names if with_rnn
         ]
         measurements = [
             pool.submit(measure_graph, family, index)

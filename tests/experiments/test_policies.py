@@ -1,6 +1,7 @@
 """The experiments with policies on small graphs: finished work is kept, the page shows its settings."""
 
 import dataclasses
+import json
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from engine.policies.settings import PolicyTrainingSettings, make_training_setti
 from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
 from engine.zoo.families.members import members
+from experiments.keeping.yardstick import Known, Yardstick
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
@@ -19,7 +21,7 @@ from experiments.policies import rnn as policy_rnn
 from experiments.policies import scope as policy_scope
 from experiments.policies.learning_choices import EVALUATIONS, VARIANTS, counted, page
 from experiments.policies.measuring import Compared, Proposed
-from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph
+from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph, to_the_best_known, to_the_search
 from experiments.policies.rows import draw_shares
 from experiments.policies.scope import ExperimentScope, make_scope
 from tests.engine.small_runs import prepared_graph
@@ -39,7 +41,7 @@ def rows() -> PolicyRows:
         "single_device": 200.0,
         "random": 300.0,
     }
-    compared = [Compared("nmt-02", cluster, reached) for cluster in SMALL.cluster_names]
+    compared = [Compared("nmt-02", cluster, reached, f"problem {cluster}") for cluster in SMALL.cluster_names]
     proposed = [
         Proposed("nmt-02", cluster, ("nmt",), 0, 110.0 + 10 * index, 105.0, 99.0, 0.1)
         for index, cluster in enumerate(SMALL.cluster_names)
@@ -48,12 +50,13 @@ def rows() -> PolicyRows:
 
 
 def test_a_gap_is_the_share_behind_the_long_search() -> None:
-    found = {each.label: each for each in gaps(rows(), SMALL)}
+    measure = to_the_search(rows(), SMALL)
+    found = {each.label: each for each in gaps(rows(), SMALL, measure)}
     assert found["greedy pass"].values == pytest.approx([0.1, 0.2]) and found["greedy pass"].mean == pytest.approx(0.15)
     assert found["greedy pass"].nine_in_ten == pytest.approx(0.19)
     assert found["Auto with it, 1 s"].mean == pytest.approx(-0.01)
     assert found["m-ETF"].values == [] and found["m-ETF"].missing == 2
-    assert [each.mean for each in gaps(rows(), SMALL, "4xK80")[:2]] == pytest.approx([0.2, 0.05])
+    assert [each.mean for each in gaps(rows(), SMALL, measure, "4xK80")[:2]] == pytest.approx([0.2, 0.05])
 
 
 def test_the_page_and_its_picture(tmp_path: Path) -> None:
@@ -66,6 +69,24 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
     assert by_graph[2].startswith("| nmt | nmt-02 | +15.0% (+19.0%) | +5.0% (+5.0%) |") and len(by_graph) == 3
     draw_shares({"nmt": rows()}, SMALL, tmp_path / "shares.png")
     assert (tmp_path / "shares.png").stat().st_size > 1000
+
+
+def known(cluster: str, step_time_us: float) -> Known:
+    return Known(f"problem {cluster}", f"nmt-02 on {cluster}", 1, "full", step_time_us, "0", "", {}, "2026-11-23")
+
+
+def test_a_gap_to_the_best_known_keeps_a_graph_together(tmp_path: Path) -> None:
+    measure = to_the_best_known(rows(), {"problem 2xK80": known("2xK80", 50.0)})
+    greedy, *_, random = gaps(rows(), SMALL, measure)
+    assert greedy.of_graph == {"nmt-02": [pytest.approx(1.2)]} and greedy.missing == 1
+    assert random.values == [pytest.approx(5.0)]
+    path = tmp_path / "yardstick.jsonl"
+    scope = dataclasses.replace(SMALL, yardstick=str(path))
+    assert "No step time of these problems is in the yardstick yet." in tables("", "", {"nmt": rows()}, scope)
+    path.write_text("".join(json.dumps(dataclasses.asdict(known(each, 50.0))) + "\n" for each in scope.cluster_names))
+    text = tables("", "", {"nmt": rows()}, scope)
+    assert "`yardstick.jsonl`, 2 of 2 problems, found on 2026-11-23)" in text
+    assert "| nmt | greedy pass | +15.0 % (+15.0 to +15.0) | +130.0 % (+130.0 to +130.0) | +140.0% |" in text
 
 
 def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
@@ -84,6 +105,7 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
         "search_seconds": 0.1,
         "rnn_seconds": 0.1,
         "slow_methods": False,
+        "yardstick": str(tmp_path / "yardstick.jsonl"),
         "work": str(tmp_path),
     }
     scope = make_scope(settings)
@@ -100,6 +122,9 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     assert (policy_rnn.read_rnn(scope, "nmt-02", "2xK80") or 0.0) > 0
     assert proposed.searched_us <= (compared.reached["single_device"] or 0.0)
     assert proposed.best_of_us <= proposed.greedy_us
+    (line,) = Yardstick(Path(scope.yardstick)).lines().values()
+    assert line.problem == compared.problem and line.name == "nmt-02 on 2xK80"
+    assert line.step_time_us == min(proposed.searched_us, *filter(None, compared.reached.values()))
 
 
 def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
@@ -152,9 +177,9 @@ def test_what_one_family_has_of_its_own_changes_its_policies_alone(monkeypatch: 
 def test_more_graphs_than_a_family_s_32_are_further_members(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def prepared(family: str, *_: object, count: int, only: str) -> PreparedFamily:
+    def prepared(family: str, *_: object, seed: int, count: int, only: str) -> PreparedFamily:
         asked.append((family, count, only))
-        kept = sum(member.split == only for member in members(family, count=count))
+        kept = sum(member.split == only for member in members(family, seed, count))
         graphs = tuple(prepared_graph(8) for _ in range(kept))
         return PreparedFamily(family, graphs, graphs)
 

@@ -32,15 +32,15 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]
         found: Results = getattr(importlib.import_module(module), function)(order, tmp_path, lambda *_: None)
         return found
 
-    def family(name: str, *_: object, count: int, only: str) -> PreparedFamily:
-        kept = sum(member.split == only for member in members(name, count=count))
+    def family(name: str, *_: object, seed: int, count: int, only: str) -> PreparedFamily:
+        kept = sum(member.split == only for member in members(name, seed, count))
         graphs = tuple(prepared_graph(8 + index % 3) for index in range(kept))
         return PreparedFamily(name, graphs, graphs)
 
     for module in CHILDREN:
         monkeypatch.setattr(module, "run_in_child", here)
     monkeypatch.setattr(policy_problems, "prepared_family", family)
-    monkeypatch.setattr(policy_problems, "prepared_zoo_graph", lambda *_: prepared_graph(9))
+    monkeypatch.setattr(policy_problems, "kept_zoo_graph", lambda *_: prepared_graph(9))
     for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):
         monkeypatch.setattr(policy_measuring, name, 0.05)
     return {
@@ -54,6 +54,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]
         "rnn_seconds": 0.1,
         "processes": 1,
         "slow_methods": False,
+        "yardstick": str(tmp_path / "best" / "yardstick.jsonl"),
         "work": str(tmp_path / "work"),
     }
 
@@ -82,7 +83,8 @@ def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytes
     assert lines == [], "nothing was built before"
     text = zero_shot.run(tmp_path, lines.append, settings)
     rows = json.loads((tmp_path / "zero_shot.json").read_text())
-    assert [len(rows[family]["compared"]) for family in ("nmt", "ptb")] == [1, 1]
+    assert [len(rows[name]["compared"]) for name in ("nmt", "ptb", "ptb@1")] == [1, 1, 1]
+    assert rows["ptb@1"]["compared"][0]["graph"] == "ptb-02@1"
     assert {(row["seed"], *row["families"]) for row in rows["ptb"]["proposed"]} == {(0, "ptb"), (1, "ptb")}
     assert "rnn" in rows["nmt"]["compared"][0]["reached"] and (tmp_path / "zero_shot.png").stat().st_size > 1000
     assert text == (tmp_path / "zero_shot.md").read_text() and "RNN, zero-shot" in text
