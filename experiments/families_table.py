@@ -24,6 +24,7 @@ from engine.zoo.families.family import member_order
 from engine.zoo.families.making import prepared_bytes
 from engine.zoo.families.split import HELD_OUT, SPLIT_PERIOD
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.policies.held_out import DRAWN_ANEW, SEALED_DIGEST, SEALED_FAMILIES, set_named
 from experiments.zoo_graphs import single_device_report
 
 COMMAND = "python -m experiments families"
@@ -70,8 +71,9 @@ class FamilyFigures:
 
 
 def run(folder: Path, report: ReportLine, count: int = api.FAMILY_COUNT) -> str:
-    """Build and prepare every family anew, write `folder`/families.md, and return it."""
-    return write_page(folder, "families", _page([_figures(name, report, count) for name in FAMILIES]))
+    """Build and prepare every family anew but the variants, write `folder`/families.md, and return it."""
+    own = [name for name, row in FAMILIES.items() if not row.variant_of]
+    return write_page(folder, "families", _page([_figures(name, report, count) for name in own]))
 
 
 def time_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
@@ -155,10 +157,16 @@ def _drawn() -> dict[str, object]:
         "cifar10": Cifar10Settings(),
         "period": SPLIT_PERIOD,
         "held_out": _listed(sorted(HELD_OUT), "and"),
+        "families": "|".join(FAMILIES),
+        "held_out_steps": _listed(draws.HELD_OUT_STEPS, "and"),
+        "anew": " and ".join(DRAWN_ANEW),
+        "sets": " and ".join(f"`{set_named(family, 1)}`" for family in DRAWN_ANEW),
+        "sealed": _listed(SEALED_FAMILIES, "and"),
+        "digest": SEALED_DIGEST,
     }
 
 
-def _listed(numbers: Sequence[int], last: str = "or") -> str:
+def _listed(numbers: Sequence[object], last: str = "or") -> str:
     """`1, 2 or 3`"""
     *rest, end = map(str, numbers)
     return f"{', '.join(rest)} {last} {end}"
@@ -214,7 +222,7 @@ HEAD = """# Families
 
 Graphs that are alike, to train a policy on some and to test it on others:
 
-    python -m engine build nmt|ptb|cifar10 --out FOLDER [--count 32] [--seed 0]
+    python -m engine build {families} --out FOLDER [--count 32] [--seed 0]
 
 writes `nmt-00.pb`, `nmt-01.pb`, ... and `family.json`, which lists each graph's random choices and whether it is for
 training or for testing. Each graph is a full training step (forward, gradients, update) of a model of the
@@ -225,6 +233,12 @@ training or for testing. Each graph is a full training step (forward, gradients,
 
 - **nmt**: unrolled length {nmt_steps} and batch {nmt_batches}, each pair at most once,
   so that there are at most {nmt_most} graphs. The rest is the zoo's NMT with 2 layers.
+- **nmt_by_length**: the same pairs, split by length: graphs of {held_out_steps} words are for testing, no graph of
+  training has such a length. In `nmt` itself every test graph has a length that some training graph has, so it tests
+  other batch sizes rather than other graphs.
+- **nmt_by_form**: training graphs as in `nmt`; each test graph has the pair that `nmt` has there, and another form:
+  2, 3 or 4 layers, 512 or 1,024 units, additive attention or dot products, but not 2 layers of 1,024 units with
+  additive attention, the form of all training graphs.
 - **ptb**: a recurrent cell of {ptb_nodes} nodes; each takes any earlier node and has identity, sigmoid, tanh or ReLU
   before its highway gate. All graphs have {ptb_steps} steps, ENAS's batch {ptb.batch}, {ptb.units} units and
   {vocabulary} words.
@@ -240,6 +254,15 @@ families too, of 32 graphs each; the ranges and sizes here are ours.
 
 **A graph depends only on the family, the seed and its index**: another `--count` takes more or fewer of the same
 graphs. **The split is fixed**: of every {period} graphs, those with index {held_out} are for testing, 10 of 32.
+
+**Seeds of test graphs.** While choices of design were made, test graphs of seed 0 were looked at. So policies trained
+on graphs of seed 0 are also tested on the test graphs of seed 1 of {anew}, which nobody had looked at; tables
+call these sets {sets}. `nmt` has no such set: another seed shuffles the same {nmt_most} graphs, so its test
+graphs would be graphs of training. Seed 2 of {sealed} is sealed: the experiments refuse it until
+the work on policies ends, and then take it once, with `unseal=true`. Until then only the SHA-256 of its draw is known,
+which a test compares:
+
+    {digest}
 
 **The cache.** Commands that train on a family build, cost and group its graphs once and keep them in `.cache/families`
 (`--cache FOLDER`). A file's name has the graph, the seed and a digest of all that it depends on (settings, groups,

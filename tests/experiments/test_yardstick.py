@@ -15,6 +15,7 @@ from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError, SettingsError
+from engine.events import Json
 from engine.problem import PlacementProblem
 from experiments.children_here import children_here
 from experiments.keeping import kept_results, yardstick
@@ -64,8 +65,12 @@ def test_another_cluster_grouping_or_memory_model_is_another_problem() -> None:
 
 
 def test_names_of_devices_are_no_part_of_the_problem() -> None:
-    described = cluster_to_json(parse_cluster("2xK80"))
-    assert key_of(problem()) == key_of(problem()) == key_of(problem(json.dumps(described)))
+    cluster = parse_cluster("2xK80")
+    first, second = cluster.devices
+    renamed = (dataclasses.replace(first, name=second.name), dataclasses.replace(second, name=first.name))
+    assert key_of(problem()) == key_of(
+        problem(json.dumps(cluster_to_json(dataclasses.replace(cluster, devices=renamed))))
+    )
 
 
 def test_the_file_only_improves(tmp_path: Path) -> None:
@@ -87,10 +92,11 @@ def test_the_file_only_improves(tmp_path: Path) -> None:
 
 def test_a_placement_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "yardstick.jsonl"
-    described = cluster_to_json(parse_cluster("2xK80"))
-    assert isinstance(described["devices"], list)
-    tiny = described | {"devices": [{**dict(each), "memory_bytes": 1} for each in described["devices"]]}  # type: ignore[call-overload]
-    of = problem(json.dumps(tiny))
+    cluster = parse_cluster("2xK80")
+    tiny = dataclasses.replace(
+        cluster, devices=tuple(dataclasses.replace(each, memory_bytes=1) for each in cluster.devices)
+    )
+    of = problem(json.dumps(cluster_to_json(tiny)))
     assert not Yardstick(path).offer(of, placements_by_time(of)[-1], BY, "too small")
     assert Yardstick(path).lines() == {}
 
@@ -171,7 +177,7 @@ def small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_graphs")
 def test_the_command_searches_what_is_missing_and_writes_what_is_known(tmp_path: Path) -> None:
-    settings = {
+    settings: dict[str, Json] = {
         "sets": "nmt",
         "graphs": 2,
         "clusters": "2xK80",
