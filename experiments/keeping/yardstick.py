@@ -51,7 +51,7 @@ class FoundBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BestKnown:
     """A line of the file."""
 
     problem: str
@@ -101,11 +101,11 @@ class Yardstick:
     def __init__(self, path: Path = YARDSTICK) -> None:
         self._path = path
 
-    def lines(self) -> dict[str, Known]:
+    def lines(self) -> dict[str, BestKnown]:
         """Key of a problem → its line, as the file is now."""
         if not self._path.exists():
             return {}
-        read = (Known(**json.loads(text)) for text in self._path.read_text().splitlines())
+        read = (BestKnown(**json.loads(text)) for text in self._path.read_text().splitlines())
         return {line.problem: line for line in read}
 
     def best_us(self, problem: PlacementProblem) -> float | None:
@@ -125,7 +125,7 @@ class Yardstick:
         step_time_us = _step_time_us(problem, placement)
         if step_time_us is None:
             return False
-        line = Known(
+        line = BestKnown(
             problem=key_of(problem),
             name=name,
             groups=problem.group_count,
@@ -177,7 +177,7 @@ def _step_time_us(problem: PlacementProblem, placement: NDArray[np.int32]) -> fl
     return float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None
 
 
-def _checked_us(problem: PlacementProblem, line: Known) -> float:
+def _checked_us(problem: PlacementProblem, line: BestKnown) -> float:
     """The step time of `line`. Raises PlacementError if the simulator gives its placement another one."""
     step_time_us = _step_time_us(problem, read_placement(line.placement))
     if step_time_us is None or not math.isclose(step_time_us, line.step_time_us, rel_tol=CLOSE):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from engine import VERSION
 from engine.placers.registry import PLACERS
 from experiments.keeping.statistics import MeanInterval, mean_over
-from experiments.keeping.yardstick import Known, Yardstick
+from experiments.keeping.yardstick import BestKnown, Yardstick
 from experiments.pages import left_rule, table_line
 from experiments.policies.measuring import QUICK, SEARCH, SLOW, Compared, Proposed
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope
@@ -63,7 +63,7 @@ def to_the_search(rows: PolicyRows, scope: ExperimentScope) -> Reference:
     return {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
 
 
-def to_the_best_known(rows: PolicyRows, lines: Mapping[str, Known]) -> Reference:
+def to_the_best_known(rows: PolicyRows, lines: Mapping[str, BestKnown]) -> Reference:
     """The step times of the yardstick's `lines`."""
     found = {(row.graph, row.cluster): lines.get(row.problem) for row in rows.compared}
     return {of: None if line is None else line.step_time_us for of, line in found.items()}

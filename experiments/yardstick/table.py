@@ -16,7 +16,7 @@ from engine.events import Json
 from engine.placers.registry import PLACERS
 from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over
-from experiments.keeping.yardstick import YARDSTICK, Known, Yardstick, key_of
+from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.yardstick.problems import NamedProblem, named_problems
 from experiments.yardstick.scope import YardstickScope, make_yardstick_scope
@@ -83,7 +83,7 @@ def shown(search: Measurement) -> str:
     return f"{name}: {search['method']}, seed {search['seed']}, {search['seconds']:g} s"
 
 
-def page(keys: Keys, kept: KeptResults, lines: Mapping[str, Known], scope: YardstickScope) -> str:
+def page(keys: Keys, kept: KeptResults, lines: Mapping[str, BestKnown], scope: YardstickScope) -> str:
     """The page of what is known so far."""
     known = {problem: lines[key].step_time_us for problem, key in keys.items() if key in lines}
     made = [each for each in (*searches(keys, scope), *long_searches(keys, scope)) if each in kept]
@@ -207,7 +207,7 @@ def _table_of_convergence(
     return table_of_figures(head, rows)
 
 
-def _table_of_finders(keys: Keys, lines: Mapping[str, Known]) -> list[str]:
+def _table_of_finders(keys: Keys, lines: Mapping[str, BestKnown]) -> list[str]:
     """What found the best known placements."""
     of_scope = [lines[key] for key in keys.values() if key in lines]
     found_by = sorted({line.found_by["method"] for line in of_scope})

@@ -13,7 +13,7 @@ from engine.policies.settings import PolicyTrainingSettings, make_training_setti
 from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
 from engine.zoo.families.members import members
-from experiments.keeping.yardstick import Known, Yardstick
+from experiments.keeping.yardstick import BestKnown, Yardstick
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
@@ -71,8 +71,8 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
     assert (tmp_path / "shares.png").stat().st_size > 1000
 
 
-def known(cluster: str, step_time_us: float) -> Known:
-    return Known(f"problem {cluster}", f"nmt-02 on {cluster}", 1, "full", step_time_us, "0", "", {}, "2026-11-23")
+def known(cluster: str, step_time_us: float) -> BestKnown:
+    return BestKnown(f"problem {cluster}", f"nmt-02 on {cluster}", 1, "full", step_time_us, "0", "", {}, "2026-11-23")
 
 
 def test_a_gap_to_the_best_known_keeps_a_graph_together(tmp_path: Path) -> None:
