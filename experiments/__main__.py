@@ -43,6 +43,7 @@ EXPERIMENTS = {
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
+    "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),

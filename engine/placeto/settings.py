@@ -90,14 +90,15 @@ class PlacetoSettings:
         paper="second",
     )
     memory_penalty: float = number(
-        2.0,
+        100.0,
         0.0,
         1e6,
         "penalty on the step time for missing memory: in seconds per GB with the unit `second` (published: 2), else in "
         "references per memory of the device that lacks it",
+        paper=2.0,
     )
     penalised_cap: float = number(
-        10.0, 1e-6, 1e6, "largest penalised step time, in reward units (published: 10 seconds)"
+        100.0, 1e-6, 1e6, "largest penalised step time, in reward units (published: 10 seconds)", paper=10.0
     )
     batch_episodes: int = whole(
         16, 1, 4096, "episodes sampled with the same weights (the paper's 4 to 8 workers)", paper=8
