@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.placeto.rewards import ReturnBaseline, StepTimePenalty, intermediate_returns, terminal_returns
+from engine.placeto.settings import make_settings
 
 GB = 10**9
 
@@ -28,6 +29,13 @@ def test_with_a_reference_missing_memory_is_a_share_of_the_device() -> None:
     penalty = StepTimePenalty(unit_us=500.0, penalty=2.0, cap=10.0, per_device_memory=True)
     peaks = np.array([[12, 0], [0, 6]]) * GB
     assert penalty.penalised(np.array([500.0, 1000.0]), peaks, np.array([8, 4]) * GB) == pytest.approx([2.0, 3.0])
+
+
+def test_by_default_a_slow_placement_that_fits_is_better_than_a_fast_one_that_misses_a_percent() -> None:
+    settings = make_settings({})
+    penalty = StepTimePenalty(1.0, settings.memory_penalty, settings.penalised_cap, per_device_memory=True)
+    fits, misses = penalty.penalised(np.array([1.9, 1.0]), np.array([[1000, 0], [1010, 0]]), np.array([1000, 1000]))
+    assert fits < misses < settings.penalised_cap
 
 
 def test_terminal_returns_are_the_end_at_every_step() -> None:
