@@ -50,7 +50,7 @@ VARIANTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryCurve:
+class LearnedMemory:
     """One training; lists are [slices]."""
 
     episodes: int
@@ -77,7 +77,7 @@ def run(folder: Path, report: ReportLine) -> str:
             kept.add(_key(graph, variant, seed), asdict(curve))
     keys = [_key(graph, variant, seed) for graph in NMT_GPUS for variant, seed in _turns()]
     found = {
-        (graph, variant.label): [MemoryCurve(**kept[_key(graph, variant, seed)]) for seed in SEEDS]
+        (graph, variant.label): [LearnedMemory(**kept[_key(graph, variant, seed)]) for seed in SEEDS]
         for graph in NMT_GPUS
         for variant in VARIANTS
     }
@@ -105,7 +105,7 @@ def _key(graph: str, variant: MemoryVariant, seed: int) -> Measurement:
     }
 
 
-def memory_curve(prepared: api.PreparedGraph, cluster: str, variant: MemoryVariant, seed: int) -> MemoryCurve:
+def memory_curve(prepared: api.PreparedGraph, cluster: str, variant: MemoryVariant, seed: int) -> LearnedMemory:
     """Train once; the ends of the episodes are simulated again for their peaks."""
     ends: list[list[int]] = []
 
@@ -122,7 +122,7 @@ def memory_curve(prepared: api.PreparedGraph, cluster: str, variant: MemoryVaria
     evaluations = problem.simulator.evaluate(placements)
     fit, fullest = problem.feasible(evaluations), evaluations.peak_bytes.max(axis=1)
     parts = [part for part in np.array_split(np.arange(len(ends)), SLICES) if len(part)]
-    return MemoryCurve(
+    return LearnedMemory(
         episodes=len(ends),
         seconds=[float(evaluations.step_time_us[part].mean() / 1e6) for part in parts],
         fullest_bytes=[float(fullest[part].mean()) for part in parts],
@@ -131,7 +131,7 @@ def memory_curve(prepared: api.PreparedGraph, cluster: str, variant: MemoryVaria
     )
 
 
-def _page(found: Mapping[tuple[str, str], Sequence[MemoryCurve]], made: str) -> str:
+def _page(found: Mapping[tuple[str, str], Sequence[LearnedMemory]], made: str) -> str:
     limit = api.parse_cluster(_cluster(next(iter(NMT_GPUS)))).devices[0].memory_bytes / GIGABYTE
     head = (
         "graph",
@@ -168,8 +168,8 @@ a device ([k80_measured.md](k80_measured.md)), 128 groups, seeds {SEEDS[0]} to {
 
 Every training begins on one device, which lacks memory. "First" and "last" are the first and last of {SLICES} equal
 parts of the episodes: the mean peak of the fullest device at an episode's end, the share of these ends that fit, and
-the mean step there. "Best" is the best of the ends that fit. {_evaluations()}. The preset `paper` has a cap of {CAP:g} s
-on the penalised step time instead of 10, which is less than a step of these graphs.
+the mean step there. "Best" is the best of the ends that fit. {_evaluations()}. There the penalised step time has a cap
+of {CAP:g} s instead of 10, which is less than a step of these graphs.
 
 {table}
 
@@ -182,7 +182,7 @@ def _evaluations() -> str:
     return "; ".join(f"`{preset}` has {evaluations:,} evaluations" for preset, evaluations in of_preset.items())
 
 
-def _draw(found: Mapping[tuple[str, str], Sequence[MemoryCurve]], path: Path) -> None:
+def _draw(found: Mapping[tuple[str, str], Sequence[LearnedMemory]], path: Path) -> None:
     import matplotlib as mpl  # takes a second to load
 
     mpl.use("agg")
