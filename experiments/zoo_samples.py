@@ -1,18 +1,23 @@
 """How many evaluations a policy trained on one graph of the zoo needs to pass the human expert and the RNN's best.
 
-`python -m experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call continues where the
-first stopped. The page also has Post and local search with the same evaluations, and the paper's figures.
+`python -m experiments zoo_samples` writes docs/results/zoo_samples.{md,json}. It keeps each outcome in
+kept/zoo_samples.jsonl there, so a second call continues where the first stopped. The page also has Placeto without
+learning, Post and local search with the same evaluations, and the paper's figures.
 Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1; of the memory: its published sample settings.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 
 from engine import VERSION, api
+from engine.clusters.cluster import Cluster
+from experiments.keeping.kept_outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
+from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
-from experiments.table1 import ROWS, Table1Row, show_standing, work_folder
+from experiments.table1 import ROWS, Table1Row
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments zoo_samples"
@@ -20,8 +25,14 @@ EVALUATIONS = 2000
 SEEDS = 5
 MEMORY_BYTES = 8 * 10**9
 """of a device: above it the paper's step times have a penalty, so a larger model needs several devices"""
-COMPARED = ("placeto", "post", "local_search")
-METHODS = ("human_expert", "rnn", *COMPARED)
+COMPARED = (
+    column_of("placeto"),
+    Column("Placeto, frozen", "placeto", {"frozen": True}),
+    column_of("post"),
+    column_of("local_search"),
+)
+"""each has its line"""
+TO_PASS = (column_of("human_expert"), column_of("rnn"))
 PAPER_EVALUATIONS = {
     ("inception_v3", 2): "1,600",
     ("inception_v3", 4): "5,800",
@@ -34,30 +45,31 @@ PAPER_EVALUATIONS = {
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Build the zoo, train and search on each graph, write `folder`/zoo_samples.{md,json}, and return the page."""
-    prepared = {name: prepared_zoo_graph(name, report) for name in dict.fromkeys(row.graph for row in ROWS)}
-    found = {}
+    """Measure what is missing, write `folder`/zoo_samples.{md,json}, and return the page."""
+    kept = KeptResults(folder / "kept" / "zoo_samples.jsonl")
+    zoo = cache(partial(prepared_zoo_graph, report=report))
+    columns = (*TO_PASS, *COMPARED)
+    found: dict[Table1Row, dict[str, list[api.Outcome]]] = {}
+    keys: list[Measurement] = []
     for row in ROWS:
-        report(f"{row.graph} on {row.gpus} GPUs")
-        found[row] = _outcomes(prepared[row.graph], row)
-    kept = [_raw(row, outcome) for row, outcomes in found.items() for outcome in outcomes]
-    write_rows(folder, "zoo_samples", kept)
-    return write_page(folder, "zoo_samples", page(found))
+        problem = KeptProblem(row.graph, f"{row.gpus}xK80, 8 GB each", _cluster(row), partial(zoo, row.graph))
+        found[row] = measure_outcomes(kept, problem, columns, SEEDS, EVALUATIONS, report, curves=True)
+        keys += [key for key in problem.keys(columns, SEEDS, EVALUATIONS) if key in kept]
+    rows = [_facts(row, column, each) for row in found for column in columns for each in found[row][column.label]]
+    write_rows(folder, "zoo_samples", rows)
+    return write_page(folder, "zoo_samples", page(found, kept.made(keys)))
 
 
-def _outcomes(prepared: api.PreparedGraph, row: Table1Row) -> list[api.Outcome]:
+def _cluster(row: Table1Row) -> Cluster:
     cluster = api.parse_cluster(f"{row.gpus}xK80")
     devices = tuple(dataclasses.replace(device, memory_bytes=MEMORY_BYTES) for device in cluster.devices)
-    request = api.ComparisonRequest(
-        dataclasses.replace(cluster, devices=devices), METHODS, api.Budget(EVALUATIONS), SEEDS
-    )
-    work = work_folder(row)
-    return api.compare(prepared, request, work.with_name(f"{work.name}-samples"), show_standing)
+    return dataclasses.replace(cluster, devices=devices)
 
 
-def _raw(row: Table1Row, outcome: api.Outcome) -> dict[str, api.Json]:
-    fields: dict[str, api.Json] = {"graph": row.graph, "gpus": row.gpus}
-    return fields | {name: value for name, value in outcome.to_json().items() if name != "device_of_group"}
+def _facts(row: Table1Row, column: Column, outcome: api.Outcome) -> dict[str, api.Json]:
+    """An outcome as a row of the JSON, with the settings over the defaults."""
+    facts: dict[str, api.Json] = {"graph": row.graph, "gpus": row.gpus, "settings": dict(column.settings)}
+    return facts | small_facts(outcome)
 
 
 def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int | None:
@@ -67,14 +79,14 @@ def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int
     return next((evaluations for evaluations, best_us in outcome.curve if best_us < step_time_us), None)
 
 
-def page(found: dict[Table1Row, list[api.Outcome]]) -> str:
-    """The whole page."""
-    seeds = 1 + max(outcome.seed for outcomes in found.values() for outcome in outcomes)
+def page(found: Mapping[Table1Row, Mapping[str, Sequence[api.Outcome]]], made: str) -> str:
+    """The whole page; `made` says by which state of the code."""
     head = f"""# Evaluations to pass the human expert and the RNN
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS:,} evaluations a seed,
-seeds 0 to {seeds - 1}, default settings, 128 groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each
-method is trained or run on that graph alone.
+`{COMMAND}`; Placeto Explorer {VERSION}, {made};
+{EVALUATIONS:,} evaluations a seed, seeds 0 to {SEEDS - 1}, default settings, 128 groups, K80s with
+{MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each method is trained or run on that graph alone. "Placeto, frozen" is
+the same method without learning: what it finds comes from sampling, and learning brings the difference.
 
 Evaluations until the best placement so far beat the human expert's, and the RNN's best of all its seeds in
 {EVALUATIONS:,} evaluations: the mean over the seeds, the range in brackets. The paper's figure is the evaluations until
@@ -91,25 +103,25 @@ a figure below five means that one device alone is better.
     return "\n".join([head, *lines, ""])
 
 
-def _lines(row: Table1Row, outcomes: Sequence[api.Outcome]) -> list[str]:
+def _lines(row: Table1Row, found: Mapping[str, Sequence[api.Outcome]]) -> list[str]:
     """A line for each method."""
-    labels = {method.name: method.label for method in api.methods()}
-    expert_us = next((each.own_best_us for each in outcomes if each.method == "human_expert"), None)
-    rnn_us = min((us for each in outcomes if each.method == "rnn" and (us := each.own_best_us)), default=None)
+    expert, rnn = (found[column.label] for column in TO_PASS)
+    expert_us = expert[0].own_best_us
+    rnn_us = min((us for each in rnn if (us := each.own_best_us)), default=None)
     lines = []
-    for method in COMPARED:
-        of_method = [each for each in outcomes if each.method == method]
+    for column in COMPARED:
+        of_method = found[column.label]
         best = [each.step_time_us for each in of_method if each.feasible and each.step_time_us is not None]
         one_device = [
             each.step_time_us / each.one_device_us for each in of_method if each.step_time_us and each.one_device_us
         ]
-        first = method == COMPARED[0]
+        first = column == COMPARED[0]
         cells = [
             row.graph if first else "",
             str(row.gpus) if first else "",
             _seconds([expert_us]) if first else "",
             _seconds([rnn_us]) if first else "",
-            labels[method],
+            column.label,
             _seconds(best),
             f"{max(one_device):.3f}" if one_device else "–",
             _needed([evaluations_to_pass(each, expert_us) for each in of_method]),

@@ -1,6 +1,5 @@
 """Evaluations to pass: counted from the curve, with the seeds that never passed; the page on a small graph."""
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,9 @@ import pytest
 from engine import api
 from engine.bench.random_graphs import random_graph
 from experiments import zoo_samples
+from experiments.children_here import children_here
+from experiments.keeping import kept_outcomes
+from experiments.keeping.kept_outcomes import column_of
 from experiments.table1 import Table1Row
 
 
@@ -29,16 +31,16 @@ def test_the_mean_and_who_never_passed(evaluations: list[int | None], cell: str)
 
 
 def test_every_compared_method_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     drawn = random_graph("layered", 20, np.random.default_rng(0))
-    monkeypatch.setattr(zoo_samples, "prepared_zoo_graph", lambda *_: drawn)
+    monkeypatch.setattr(zoo_samples, "prepared_zoo_graph", lambda *_, **__: drawn)
     monkeypatch.setattr(zoo_samples, "ROWS", (Table1Row("drawn", 2, ()),))
-    monkeypatch.setattr(zoo_samples, "COMPARED", ("random", "local_search"))
-    monkeypatch.setattr(zoo_samples, "METHODS", ("random", "local_search"))
+    monkeypatch.setattr(zoo_samples, "COMPARED", (column_of("random"), column_of("local_search")))
+    monkeypatch.setattr(zoo_samples, "TO_PASS", (column_of("human_expert"), column_of("heft")))
     monkeypatch.setattr(zoo_samples, "EVALUATIONS", 20)
     monkeypatch.setattr(zoo_samples, "SEEDS", 1)
-    text = zoo_samples.run(tmp_path / "out", lambda _: None)
+    with children_here(kept_outcomes, tmp_path):
+        text = zoo_samples.run(tmp_path / "out", lambda _: None)
     first, second = text.splitlines()[-2:]
-    assert first.startswith("| drawn | 2 | none | none | Random |")
+    assert first.startswith("| drawn | 2 | ")
     assert second.startswith("|  |  |  |  | Local search |")
     assert (tmp_path / "out" / "zoo_samples.md").read_text() == text

@@ -1,0 +1,134 @@
+"""Outcomes of methods × seeds on one problem, each kept by itself: what tables of methods are made of."""
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine import api
+from engine.child.parent import BUDGETED_LIMITS, run_in_child
+from engine.clusters.cluster import Cluster
+from engine.comparing.outcome import outcome_from_json
+from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.pages import ReportLine
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A method with its settings over the defaults, as tables show it."""
+
+    label: str
+    method: str
+    settings: Mapping[str, api.Json] = field(default_factory=dict)
+
+    def seeds(self, count: int) -> range:
+        """Seeds 0 to `count` - 1; of a deterministic method seed 0 alone."""
+        deterministic = next(method.deterministic for method in api.methods() if method.name == self.method)
+        return range(1 if deterministic else count)
+
+
+def column_of(method: str) -> Column:
+    """The method with its defaults, under its own label."""
+    return Column(next(row.label for row in api.methods() if row.name == method), method)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptProblem:
+    """A graph on a cluster, under the words that name them for good."""
+
+    graph: str
+    cluster_words: str
+    cluster: Cluster
+    make: Callable[[], api.PreparedGraph]
+    """called only if an outcome is missing"""
+
+    def key(self, column: Column, seed: int, evaluations: int) -> Measurement:
+        """What one outcome measures."""
+        return {
+            "graph": self.graph,
+            "cluster": self.cluster_words,
+            "method": column.method,
+            "settings": dict(column.settings),
+            "seed": seed,
+            "evaluations": evaluations,
+        }
+
+    def keys(self, columns: Sequence[Column], seeds: int, evaluations: int) -> list[Measurement]:
+        """The keys of all outcomes."""
+        return [self.key(column, seed, evaluations) for column in columns for seed in column.seeds(seeds)]
+
+
+def measure_outcomes(
+    kept: KeptResults,
+    problem: KeptProblem,
+    columns: Sequence[Column],
+    seeds: int,
+    evaluations: int,
+    report: ReportLine,
+    *,
+    curves: bool = False,
+) -> dict[str, list[api.Outcome]]:
+    """By label, the outcomes of all seeds; those that `kept` lacks are measured, a child each, as many as cores.
+
+    Placements are not kept, and curves only with `curves`. A child that runs out of memory or time gives an outcome
+    with its reason, which is not kept: the next call tries it again.
+    """
+    members = [(column, seed) for column in columns for seed in column.seeds(seeds)]
+    missing = [(column, seed) for column, seed in members if problem.key(column, seed, evaluations) not in kept]
+    failed: dict[tuple[str, int], api.Outcome] = {}
+    if missing:
+        with tempfile.TemporaryDirectory() as folder:
+            graph = Path(folder) / "graph.npz"
+            graph.write_bytes(problem.make().to_bytes())
+
+            def measure(member: tuple[Column, int]) -> None:
+                column, seed = member
+                try:
+                    outcome = _measured(graph, problem.cluster, column, seed, evaluations)
+                except (api.ChildError, api.LimitError) as error:
+                    failed[column.label, seed] = api.Outcome(column.method, seed, reason=str(error))
+                    return
+                kept.add(problem.key(column, seed, evaluations), _small(outcome, curves).to_json())
+                report(f"{problem.graph} on {problem.cluster_words}: {column.label}, seed {seed}")
+
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                for _ in pool.map(measure, missing):
+                    pass
+    found: dict[str, list[api.Outcome]] = {column.label: [] for column in columns}
+    for column, seed in members:
+        failure = failed.get((column.label, seed))
+        found[column.label].append(failure or outcome_from_json(kept[problem.key(column, seed, evaluations)]))
+    return found
+
+
+def _measured(graph: Path, cluster: Cluster, column: Column, seed: int, evaluations: int) -> api.Outcome:
+    arguments: dict[str, api.Json] = {
+        "graph": str(graph),
+        "cluster": json.dumps(api.cluster_to_json(cluster)),
+        "method": column.method,
+        "seed": seed,
+        "settings": dict(column.settings),
+        "evaluations": evaluations,
+        "seconds": None,
+        "drop_devices": False,
+    }
+    task = f"{column.label} with seed {seed}"
+    _, texts = run_in_child("engine.comparing.child:carry_out", arguments, BUDGETED_LIMITS, task=task)
+    outcome: Any = texts["outcome"]
+    return outcome_from_json(outcome)
+
+
+def _small(outcome: api.Outcome, curves: bool) -> api.Outcome:
+    """The outcome without its placement, without settings, which its key has, and without its curve unless asked."""
+    return dataclasses.replace(outcome, device_of_group=(), settings={}, curve=outcome.curve if curves else ())
+
+
+def small_facts(outcome: api.Outcome) -> dict[str, api.Json]:
+    """The fields of a kept outcome that say something, for the JSON of a table."""
+    empty = ("device_of_group", "settings", "ended", *(() if outcome.curve else ("curve",)))
+    return {name: value for name, value in outcome.to_json().items() if name not in empty}
