@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from engine import VERSION, api
 from engine.clusters.cluster import Contention
+from engine.settings.control import BEST_TRIVIAL
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS, PAPER_SECONDS, PLAIN
 from experiments.keeping.kept_outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
 from experiments.keeping.kept_results import KeptResults, Measurement
@@ -39,6 +40,11 @@ COLUMNS = (
 )
 OTHERS = tuple(map(column_of, ("hierarchical", "spotlight", "regal", "brkga", "m_topo", "m_etf", "m_sct", "heft")))
 """methods of which the paper's table has nothing; in our table with `bus` alone"""
+SHARED_PRIOR = tuple(
+    dataclasses.replace(column, label=f"{column.label}, shared prior", settings={"prior": BEST_TRIVIAL})
+    for column in map(column_of, ("placeto", "rnn", "hierarchical", "post", "spotlight", "regal", "brkga"))
+)
+"""the methods that have a prior, each begun from the same one; with `bus` alone"""
 PAPER_COLUMNS = 6
 """the paper's columns are the first of ours: CPU only, and five more"""
 ONE_DEVICE = 1
@@ -119,7 +125,8 @@ def with_contention(row: Table1Row, contention: Contention) -> Table1Row:
 def problems(row: Table1Row, make: partial[api.PreparedGraph]) -> list[tuple[KeptProblem, tuple[Column, ...]]]:
     """The two clusters of a row, each with its columns: the GPUs with a CPU for `cpu_only`, and the GPUs alone."""
     found = []
-    gpus, of_gpus = f"{row.gpus}x{row.kind}", COLUMNS + OTHERS if row.contention == Contention.BUS else COLUMNS
+    gpus = f"{row.gpus}x{row.kind}"
+    of_gpus = (*COLUMNS, *OTHERS, *SHARED_PRIOR) if row.contention == Contention.BUS else COLUMNS
     for cluster, columns in ((f"{gpus}+cpu", (CPU_ONLY,)), (gpus, of_gpus)):
         changed = dataclasses.replace(api.parse_cluster(cluster), contention=row.contention)
         words = cluster if row.contention == Contention.BUS else f"{cluster}, {row.contention}"
@@ -150,9 +157,10 @@ settings, 128 groups. Seconds a step: ours simulated, the mean over the seeds wi
 measured on K80s. Shares of one device: the mean over the seeds and, where they differ, its 95 % interval (Student's t).
 
 {alone}: shown with their own placements. The other methods may answer with one device, as every run may.
-"Placeto, frozen" is the same method without learning: what it finds comes from sampling. Transfers share links in two
-ways: with `bus` a device sends an output once, whoever needs it, as in the published simulator; with `pair` it sends it
-to each device over a channel of their own.
+"Placeto, frozen" is the same method without learning: what it finds comes from sampling. Methods begin from their
+published start; those of "one shared prior" all prefer the best single device at first (`prior={BEST_TRIVIAL}`).
+Transfers share links in two ways: with `bus` a device sends an output once, whoever needs it, as in the published
+simulator; with `pair` it sends it to each device over a channel of their own.
 
 ## Fitted costs
 
@@ -237,7 +245,11 @@ def _part(rows: Sequence[Table1Row], columns: Sequence[Column], found: Found) ->
 
 ### Other methods: shares of one device
 
-{_table(rows, OTHERS, found, SHARES, contentions=(Contention.BUS,))}"""
+{_table(rows, OTHERS, found, SHARES, contentions=(Contention.BUS,))}
+
+### From one shared prior: shares of one device
+
+{_table(rows, SHARED_PRIOR, found, SHARES, contentions=(Contention.BUS,))}"""
 
 
 def _table(

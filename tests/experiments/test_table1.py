@@ -9,11 +9,13 @@ import pytest
 
 from engine import api
 from engine.bench.random_graphs import random_graph
+from engine.comparing.report import LABELS
 from experiments import table1
 from experiments.children_here import children_here
 from experiments.keeping import kept_outcomes
 from experiments.keeping.kept_outcomes import Column, column_of
 
+PRIOR = "From one shared prior: shares of one device"
 PAPER = ("1", "2", "OOM", "4", "5", "6")
 
 
@@ -34,6 +36,7 @@ def test_the_table_has_lines_of_ours_and_the_papers_below(tmp_path: Path, monkey
     others = map(column_of, ("single_device", "heft", "random", "local_search"))
     monkeypatch.setattr(table1, "COLUMNS", (*others, frozen))
     monkeypatch.setattr(table1, "OTHERS", (column_of("m_etf"),))
+    monkeypatch.setattr(table1, "SHARED_PRIOR", (Column("BRKGA, shared prior", "brkga", {"prior": "best_trivial"}),))
     monkeypatch.setattr(table1, "EVALUATIONS", 20)
     monkeypatch.setattr(table1, "SEEDS", 2)
     with children_here(kept_outcomes, tmp_path):
@@ -46,7 +49,7 @@ def test_the_table_has_lines_of_ours_and_the_papers_below(tmp_path: Path, monkey
     bus, _, papers = lines_of(text, "Shares of one device")
     assert float(bus[5]) == pytest.approx(heft / single, rel=0.01)
     assert papers[3:] == ["0.500", "1.000", "OOM", "2.000", "2.500", "3.000"]
-    assert len(lines_of(text, "Other methods: seconds")) == 1
+    assert len(lines_of(text, "Other methods: seconds")) == len(lines_of(text, PRIOR)) == 1
     fitted = next(line for line in text.splitlines() if line.startswith("| drawn, batch 4 |")).split("|")
     assert float(fitted[5].strip().removesuffix(" (fitted)")) > single
     rows = json.loads((tmp_path / "out" / "table1.json").read_text())
@@ -85,3 +88,10 @@ def test_a_share_has_its_interval_and_a_dash_without_one_device() -> None:
     assert table1.share_cell(outcomes[:1]) == "0.500"
     assert table1.share_cell([dataclasses.replace(outcomes[0], one_device_us=None)]) == "–"
     assert table1.share_cell([api.Outcome("post", 0, 2e6)]) == "none fits"
+
+
+def test_every_method_with_a_prior_has_its_column_from_the_shared_one() -> None:
+    with_prior = {name for name, make in api.what_has_settings().items() if name in LABELS and "prior" in dir(make({}))}
+    assert {column.method for column in table1.SHARED_PRIOR} == with_prior
+    learned = {column.method for column in (*table1.COLUMNS, *table1.OTHERS)}
+    assert with_prior <= learned
