@@ -34,11 +34,22 @@ class Experiment(Measuring):
 
 
 EXPERIMENTS = {
-    "ablations": Experiment("experiments.ablations:run", "a quarter of an hour"),
+    "ablations": Experiment(
+        "experiments.ablations:run",
+        "five hours of one core",
+        scoped=True,
+        scope="experiments.published.scope:make_published_scope",
+    ),
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
+    "figure5": Experiment(
+        "experiments.figure5:run",
+        "fifteen hours of one core",
+        scoped=True,
+        scope="experiments.published.scope:make_published_scope",
+    ),
     "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),

@@ -1,221 +1,172 @@
-"""The effect of Placeto's parts: the published network beside simpler ones, both rewards, the shared head.
+"""The paper's ablations: simpler networks trained on a family and tested on unseen graphs, and both rewards.
 
-`python -m experiments ablations` writes docs/results/ablations.{md,json} and renews them after each seed. It uses
-graphs of the family nmt, like the paper's own ablations. Source of the paper's figures: Addanki et al., NeurIPS 2019,
-section 4.3.
+`python -m experiments ablations` writes docs/results/ablations.{md,json,png}. It trains the published network and the
+two simpler ones on each family, with equal episodes and so equal updates, and places the family's test graphs in one
+greedy pass at each checkpoint. Then it trains on one graph of each family with both rewards, over equal episodes.
+Results are kept in docs/results/kept, states of trainings in .cache/published, so a second call continues. `--set`
+makes it smaller.
+Source: Addanki et al., NeurIPS 2019, section 4.3 and Figure 8.
 """
 
-import dataclasses
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-import numpy as np
-
 from engine import VERSION
-from engine.bench.problems import problem_on, regrouped
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
-from engine.comparing.curve import BestSoFar
-from engine.events import Episode, Json
-from engine.placers.registry import make_placer
-from engine.prepared import PreparedGraph
-from engine.problem import Budget, PlacementProblem
-from engine.zoo.families.family import prepared_family
-from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
+from engine.events import Json
+from experiments.keeping.kept_results import KeptResults, measure_missing
+from experiments.keeping.statistics import mean_over
+from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.policies.problems import prepare_families
+from experiments.published.reward_curves import REWARDS, curve_orders, curves_of, curves_table, draw_curves
+from experiments.published.scope import PublishedScope, make_published_scope
+from experiments.published.trainings import (
+    AGGREGATOR,
+    NETWORK,
+    PARTITIONER,
+    PUBLISHED,
+    TrainingOrder,
+    order_of,
+    train_missing,
+)
 
 COMMAND = "python -m experiments ablations"
-FAMILY_CACHE = Path(".cache") / "families"
-SMALLEST = 1
-"""number of test graphs of the family that are used: those with the fewest ops"""
-GROUPS = 40
-CLUSTER = "2xK80"
-SEEDS = (0, 1, 2, 3, 4)
-CHILDREN = 2
-"""seeds trained at a time"""
-EARLY, SOME, MANY = 1000, 4000, 20_000
-"""evaluations; the paper's networks had 20,400 for such a graph. With the terminal reward each evaluation is a whole
-episode of the network, so the published network has only EARLY with it"""
-PUBLISHED: dict[str, Json] = {"preset": "paper", "reward_unit": "reference", "entropy_weight": 0.02}
-"""the published entropy weight is 1; with rewards of hundredths of a second it keeps the policy random until its last
-tenth, so this weight is smaller"""
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A line of the table."""
+    """A line of the tables."""
 
     label: str
-    settings: dict[str, Json]
-    evaluations: int = MANY
-    """of each training; learning rate and entropy weight fall over them"""
+    settings: Mapping[str, Json]
+    """beside PUBLISHED"""
     paper_worse: str = ""
-    """how much worse than the published network it is according to the paper"""
+    """how much worse than the published network it is according to the paper, on nmt"""
+    is_difference: bool = False
+    """whether it is one of the differences of docs/placeto.md"""
 
 
-NETWORK = "published network"
-"""the label of the reference line for each number of evaluations"""
+REFERENCE = Variant("published network", {"network": NETWORK})
 VARIANTS = (
-    Variant(NETWORK, PUBLISHED),
-    Variant("simple partitioner", {**PUBLISHED, "network": "simple_partitioner"}, paper_worse="about 13 %"),
-    Variant("simple aggregator", {**PUBLISHED, "network": "simple_aggregator"}, paper_worse="about 20 %"),
-    Variant("shared head, intermediate reward", {"reward": "intermediate"}),
-    Variant("shared head (the default)", {}),
-    Variant(NETWORK, PUBLISHED, SOME),
-    Variant("published network, as published", {"preset": "paper"}, SOME),
-    Variant("published network, random starts", {**PUBLISHED, "start": "random"}, SOME),
-    Variant("published network, no start times", {**PUBLISHED, "start_time_feature": False}, SOME),
-    Variant("published network, mean over decisions", {**PUBLISHED, "sum_over_decisions": False}, SOME),
-    Variant("published network, baseline of 10 episodes", {**PUBLISHED, "return_baseline_episodes": 10}, SOME),
-    Variant(NETWORK, PUBLISHED, EARLY),
-    Variant("published network, terminal reward", {**PUBLISHED, "reward": "terminal"}, EARLY),
+    REFERENCE,
+    Variant("simple partitioner", {"network": PARTITIONER}, "about 13 %"),
+    Variant("simple aggregator", {"network": AGGREGATOR}, "about 20 %"),
+    Variant("starts on one device", {"network": NETWORK, "start": "fastest_device"}, is_difference=True),
+    Variant("random starts", {"network": NETWORK, "start": "random"}, is_difference=True),
+    Variant("no start times", {"network": NETWORK, "start_time_feature": False}, is_difference=True),
+    Variant("mean over decisions", {"network": NETWORK, "sum_over_decisions": False}, is_difference=True),
+    Variant("baseline of 10 episodes", {"network": NETWORK, "return_baseline_episodes": 10}, is_difference=True),
+    Variant("entropy weight 1", {"network": NETWORK, "entropy_weight": 1.0}, is_difference=True),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """One training. Step times are relative to one device's."""
-
-    graph: str
-    seed: int
-    variant: str
-    evaluations: int
-    """its budget"""
-    early: float
-    """best after EARLY evaluations"""
-    best: float
-    """best of all"""
-    first: float
-    """mean of the first tenth of the episodes"""
-    last: float
-    """mean of the last tenth"""
-    episodes: int
-
-
-def run(folder: Path, report: ReportLine) -> str:
-    """Train each variant on each graph with each seed, write `folder`/ablations.{md,json}, and return the page."""
-    report("building and costing the family nmt")
-    _graphs(FAMILY_CACHE)  # the children find them in the cache
-    found: list[Trained] = []
-    with ThreadPoolExecutor(CHILDREN) as pool:
-        for trained in pool.map(_in_child, SEEDS):
-            found += trained
-            for training in trained:
-                report(f"{training.graph}, seed {training.seed}, {training.variant}: {_shown(training)}")
-            write_rows(folder, "ablations", [asdict(training) for training in found])
-            write_page(folder, "ablations", page(found))
-    return page(found)
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
+    """Train what is missing, write `folder`/ablations.{md,json,png}, and return the page."""
+    scope = make_published_scope(settings or {})
+    prepare_families(scope.of_policies(), scope.family_names, report)
+    kept = KeptResults(folder / "kept" / "published.jsonl")
+    orders = {
+        f"{family}, {variant.label}, seed {seed}": order_of(scope, family, seed, variant.settings)
+        for seed in range(scope.seeds)
+        for family in scope.family_names
+        for variant in variants(scope)
+    }
+    train_missing(kept, orders, scope.processes, report)
+    curves = curve_orders(scope)
+    measure_missing(kept, "experiments.published.reward_curves:curve_in_child", curves, scope.processes, report)
+    by_name = {
+        f"{family}, {reward}": curves_of(kept, scope, family, reward)
+        for family in scope.family_names
+        for reward in REWARDS
+    }
+    write_page(folder, "ablations", page(kept, scope))
+    draw_curves(by_name, scope.curve_episodes, folder / "ablations.png")
+    keys = [*(order.key() for order in orders.values()), *curves.values()]
+    write_rows(folder, "ablations", [{"key": dict(key), "result": kept[key]} for key in keys])
+    return page(kept, scope)
 
 
-def _graphs(cache: Path) -> list[PreparedGraph]:
-    family = prepared_family("nmt", cache, lambda *_: None, only="test")
-    return sorted(family.test, key=lambda each: (each.graph.op_count, each.graph.name))[:SMALLEST]
+def variants(scope: PublishedScope) -> list[Variant]:
+    """The variants that `scope` asks for."""
+    return [variant for variant in VARIANTS if scope.differences or not variant.is_difference]
 
 
-def _in_child(seed: int) -> list[Trained]:
-    order: dict[str, Json] = {"seed": seed, "cache": str(FAMILY_CACHE.absolute())}
-    _, texts = run_in_child("experiments.ablations:train_in_child", order, BUDGETED_LIMITS, task="training")
-    rows = texts["trained"]
-    assert isinstance(rows, list)
-    return [Trained(**row) for row in rows]  # type: ignore[arg-type]  # what train_in_child has written
-
-
-def train_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Every variant on every graph with the seed of `order`; the child's side."""
-    seed, cache = order["seed"], order["cache"]
-    assert isinstance(seed, int)
-    assert isinstance(cache, str)
-    trained: list[Json] = []
-    for prepared in _graphs(Path(cache)):
-        regrouped_problem = problem_on(regrouped(prepared, GROUPS), CLUSTER)
-        for variant in VARIANTS:
-            problem = regrouped_problem.with_budget(Budget(variant.evaluations))
-            trained.append(asdict(train(prepared.graph.name, problem, variant, seed)))
-    return {}, {"trained": trained}
-
-
-def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) -> Trained:
-    """One training on `problem`, within its budget."""
-    curve, episodes_us = BestSoFar(), list[float]()
-
-    def note(event: object) -> None:
-        if isinstance(event, Episode):
-            curve.note(event.evaluations, event.best_step_time_us)
-            episodes_us.append(event.step_time_us)
-
-    placer = make_placer("placeto", {**variant.settings, "torch_device": "cpu"})
-    problem.report_to(note)
-    placer.place(problem, np.random.default_rng(seed), lambda: False)
-    one_device = np.zeros((1, problem.group_count), dtype=np.int32)
-    one_device_us = float(problem.simulator.evaluate(one_device).step_time_us[0])
-    early_us = [best_us for evaluations, best_us in curve.improvements if evaluations <= EARLY]
-    part = max(1, len(episodes_us) // 10)
-    return Trained(
-        graph=graph,
-        seed=seed,
-        variant=variant.label,
-        evaluations=variant.evaluations,
-        early=min(early_us, default=one_device_us) / one_device_us,
-        best=problem.ledger.best_time_us / one_device_us,
-        first=fmean(episodes_us[:part]) / one_device_us,
-        last=fmean(episodes_us[-part:]) / one_device_us,
-        episodes=len(episodes_us),
-    )
-
-
-def page(found: Sequence[Trained]) -> str:
+def page(kept: KeptResults, scope: PublishedScope) -> str:
     """The whole page."""
-    seeds, graphs = sorted({each.seed for each in found}), list(dict.fromkeys(each.graph for each in found))
+    orders = [
+        order_of(scope, family, seed, variant.settings)
+        for family in scope.family_names
+        for variant in variants(scope)
+        for seed in range(scope.seeds)
+    ]
     given = ", ".join(f"{name}={value}" for name, value in PUBLISHED.items())
-    head = f"""# Ablations
-
-`{COMMAND}`; Placeto Explorer {VERSION}; {", ".join(graphs)} of the family nmt, {GROUPS} groups, {CLUSTER},
-seeds {seeds}.
-
-Step times relative to one device's, the mean over graphs and seeds with the range in brackets: the best placement found
-after {EARLY:,} evaluations and after all, and the mean of the last tenth of the policy's episodes. "Worse" compares
-with the published network at the same evaluations and seeds. The published networks have {given}, except for the line
-"as published".
-"""
-    lines = [
-        f"| variant | evaluations | trainings | after {EARLY:,} | after all | last episodes | episodes | worse "
-        "| in the paper |",
-        left_rule(9),
-        *(_line(variant, found) for variant in VARIANTS if _of(variant, found)),
-    ]
-    return "\n".join([head, *lines, ""])
-
-
-def _of(variant: Variant, found: Sequence[Trained]) -> list[Trained]:
-    return [each for each in found if (each.variant, each.evaluations) == (variant.label, variant.evaluations)]
-
-
-def _line(variant: Variant, found: Sequence[Trained]) -> str:
-    trainings = _of(variant, found)
-    tried = {(each.graph, each.seed) for each in trainings}
-    network = _of(dataclasses.replace(variant, label=NETWORK), found)
-    reference = [each.best for each in network if (each.graph, each.seed) in tried]
-    cells = [
-        variant.label,
-        f"{variant.evaluations:,}",
-        str(len(trainings)),
-        _span([each.early for each in trainings]),
-        _span([each.best for each in trainings]),
-        _span([each.last for each in trainings]),
-        f"{fmean(each.episodes for each in trainings):,.0f}",
-        f"{fmean(each.best for each in trainings) / fmean(reference) - 1:+.1%}" if variant.label != NETWORK else "",
-        variant.paper_worse,
-    ]
-    return table_line(cells)
-
-
-def _span(values: Sequence[float]) -> str:
-    return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f})"
-
-
-def _shown(training: Trained) -> str:
-    return (
-        f"{training.evaluations} evaluations: early {training.early:.3f}, best {training.best:.3f}, "
-        f"first {training.first:.3f}, last {training.last:.3f}, {training.episodes} episodes"
+    made = kept.made([*(order.key() for order in orders), *curve_orders(scope).values()])
+    checkpoints = [row["episodes"] for row in kept[orders[0].key()]]
+    head = ["family, variant", "updates", "evaluations", *(f"{episodes:,}" for episodes in checkpoints)]
+    head += ["worse than the published network", "in the paper"]
+    families = (*scope.family_names, ALL)
+    rows = [_row(kept, scope, family, variant) for family in families for variant in variants(scope)]
+    return "\n".join(
+        [
+            "# Ablations",
+            "",
+            f"`{COMMAND}`; Placeto Explorer {VERSION}; {made}; {scope.words()}. Settings: {given}.",
+            "",
+            "Each network is trained on a family and places the family's test graphs in one greedy pass after so many",
+            "episodes: step times as shares of one device, the mean over graphs and seeds. All have equal episodes and",
+            'equal updates; evaluations differ, as a state that no move changes is none. "Worse" is the mean over test',
+            "graphs and seeds at the last checkpoint, with a 95 % bootstrap interval over the graphs. The paper's",
+            'figures are for nmt. The paper counts "samples", which may be evaluations or episodes; both are here.',
+            "",
+            *table_of_figures(head, rows),
+            "",
+            "## Terminal and intermediate reward (Figure 8)",
+            "",
+            f"Training on one test graph of each family, {scope.curve_episodes:,} episodes with each reward: step time",
+            "at the episodes' ends as a share of one device. The picture has the mean over the seeds within one",
+            "standard deviation of the episodes: [ablations.png](ablations.png).",
+            "",
+            *curves_table(kept, scope),
+            "",
+        ]
     )
+
+
+def _row(kept: KeptResults, scope: PublishedScope, family: str, variant: Variant) -> list[str]:
+    families = scope.family_names if family == ALL else (family,)
+    made = [kept[order.key()] for order in _orders(scope, families, variant)]
+    updates = dict.fromkeys(rows[-1]["updates"] for rows in made)
+    return [
+        f"{family}, {variant.label}",
+        ", ".join(f"{count:,}" for count in updates),
+        f"{fmean(rows[-1]['evaluations'] for rows in made):,.0f}",
+        *(_mean([share for rows in made for share in rows[at]["greedy"]]) for at in range(len(made[0]))),
+        "" if variant == REFERENCE else worse(kept, scope, families, variant),
+        variant.paper_worse if family in ("nmt", ALL) else "",
+    ]
+
+
+def _orders(scope: PublishedScope, families: Sequence[str], variant: Variant) -> list[TrainingOrder]:
+    return [order_of(scope, family, seed, variant.settings) for family in families for seed in range(scope.seeds)]
+
+
+def _mean(shares: Sequence[float | None]) -> str:
+    fitting = [share for share in shares if share is not None]
+    missing = f", {len(shares) - len(fitting)} without" if len(fitting) < len(shares) else ""
+    return f"{fmean(fitting):.3f}{missing}" if fitting else "none fits"
+
+
+def worse(kept: KeptResults, scope: PublishedScope, families: Sequence[str], variant: Variant) -> str:
+    """The mean relative difference to the published network with its interval over the test graphs."""
+    units: dict[tuple[str, int], list[float]] = {}
+    for family in families:
+        for seed in range(scope.seeds):
+            own, reference = (
+                kept[order_of(scope, family, seed, of.settings).key()][-1]["greedy"] for of in (variant, REFERENCE)
+            )
+            for graph, (share, beside) in enumerate(zip(own, reference, strict=True)):
+                if share is not None and beside is not None:
+                    units.setdefault((family, graph), []).append(share / beside - 1)
+    return mean_over(units.values()).as_percent() if units else ""

@@ -115,12 +115,16 @@ class FamilyTraining:
         """[1 + samples, groups] placements of a graph by the present weights: see `passes.greedy_and_sampled`."""
         return greedy_and_sampled(self._settings, self._network, problem, rng, samples)
 
-    def state(self) -> bytes:
-        """Everything that the next batch depends on, except the problems, as bytes."""
+    def state(self, beside: Mapping[str, Json] | None = None) -> bytes:
+        """Everything that the next batch depends on, except the problems, as bytes.
+
+        `beside` adds other values under their own names, which `restore` returns.
+        """
         arrays = network_arrays(self._network, self._optimiser)
         for index, graph in enumerate(self._graphs):
             arrays |= {f"graph.{index}.{name}": array for name, array in graph.arrays().items()}
         texts: dict[str, Json] = {
+            **(beside or {}),
             "version": STATE_VERSION,
             "settings": dataclasses.asdict(self._settings),
             **self._own(),
@@ -136,8 +140,11 @@ class FamilyTraining:
         """What must be the same where a state is restored, beside version and settings."""
         return {"planned": self._planned, "groups": [problem.group_count for problem in self._problems]}
 
-    def restore(self, state: bytes) -> None:
-        """Continue from `state`. Raises SettingsError if it was made with other settings, episodes or graphs."""
+    def restore(self, state: bytes) -> dict[str, Json]:
+        """Continue from `state`; returns its values by name, those that were added among them.
+
+        Raises SettingsError if it was made with other settings, episodes or graphs.
+        """
         arrays, texts = unpack_tensors(state, STATE)
         require_same_settings(texts, STATE_VERSION, self._settings, **self._own())
         restore_network(arrays, self._network, self._optimiser)
@@ -149,6 +156,7 @@ class FamilyTraining:
         self.updates = cast(int, texts["updates"])
         made_here = sum(problem.ledger.used for problem in self._problems)
         self._earlier_evaluations = cast(int, texts["evaluations"]) - made_here
+        return dict(texts)
 
 
 def require_one_device_count(problems: Sequence[PlacementProblem], settings: PlacetoSettings) -> None:

@@ -37,14 +37,22 @@ class RnnFamily:
 
     def train(self, should_stop: ShouldStop) -> None:
         """Train one batch on each problem in turn until all budgets are spent or `should_stop`."""
-        optimiser = Optimiser(self._models[0].network, self._settings.learning_rate)
+        self._train(self._problems, self._models, should_stop)
+
+    def train_on(self, problem: PlacementProblem, should_stop: ShouldStop) -> None:
+        """Train the network further on one problem, which may be an unseen one, until its budget is spent."""
+        _check_devices([self._problems[0], problem])
+        self._train([problem], [self._model(problem)], should_stop)
+
+    def _train(self, problems: Sequence[PlacementProblem], models: Sequence[RnnModel], should_stop: ShouldStop) -> None:
+        optimiser = Optimiser(self.network, self._settings.learning_rate)
         trainings = [
             SequenceTraining(problem, model, self._settings, self._rng, should_stop, optimiser)
-            for problem, model in zip(self._problems, self._models, strict=True)
+            for problem, model in zip(problems, models, strict=True)
         ]
         with torch_threads(self._settings.torch_threads):
-            while not should_stop() and not all(problem.ledger.spent for problem in self._problems):
-                for problem, training in zip(self._problems, trainings, strict=True):
+            while not should_stop() and not all(problem.ledger.spent for problem in problems):
+                for problem, training in zip(problems, trainings, strict=True):
                     if problem.ledger.spent:
                         continue
                     try:

@@ -29,7 +29,7 @@ _OF_FAMILY = ("train_seconds", "train_graphs")
 """settings that the policies of one family can change"""
 
 
-def _require_families(name: str, families: str) -> None:
+def require_families(name: str, families: str) -> None:
     """Raise SettingsError unless `families`, of setting `name`, are names of families, with commas."""
     for family in families.split(","):
         if family not in FAMILIES:
@@ -46,7 +46,7 @@ def _require_seeds(name: str, seeds: str) -> None:
 class ExperimentScope:
     """The defaults are the whole experiment; smaller values make it shorter, and the page shows them."""
 
-    families: str = text(",".join(FAMILIES), "names, with commas", ", ".join(FAMILIES), _require_families)
+    families: str = text(",".join(FAMILIES), "names, with commas", ", ".join(FAMILIES), require_families)
     clusters: str = text(
         "2xK80,4xK80,8xV100,2xV100+2xK80", "shorthands, with commas: 2, 4 and 8 devices, and unequal ones"
     )
