@@ -5,10 +5,11 @@ in docs/results/kept/list_schedules.jsonl, so a second call continues.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family
 from experiments.keeping.kept_results import KeptResults
 from experiments.keeping.statistics import mean_over
+from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.table1 import ROWS
 from experiments.zoo_graphs import prepared_zoo_graph
@@ -51,6 +53,8 @@ EVALUATIONS = 100
 """more than a list scheduler or Scotch needs"""
 Shares = dict[str, float]
 """variant, such as `heft, phases` → its step time as a share of one device's"""
+BEST_KNOWN = "best known"
+"""the variant that is no schedule: the yardstick's step time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,12 @@ def run(folder: Path, report: ReportLine) -> str:
     for each in every:
         if each.key not in kept:
             report(f"{each.graph} on {each.cluster}")
-            kept.add(each.key, {name: round(share, 4) for name, share in shares(each.make(), each.cluster).items()})
-    found = {(each.of, each.graph, each.cluster): kept[each.key] for each in every}
-    return write_page(folder, "list_schedules", page(found, kept.made(each.key for each in every)))
+            kept.add(each.key, result_of(each.make(), each.cluster))
+    lines = Yardstick(folder / YARDSTICK.name).lines()
+    found = {(each.of, each.graph, each.cluster): with_best_known(kept[each.key], lines) for each in every}
+    return write_page(
+        folder, "list_schedules", page(found, kept.made(each.key for each in every), _known_words(kept, every, lines))
+    )
 
 
 def scheduled_graphs(report: ReportLine) -> Iterator[ScheduledGraph]:
@@ -93,7 +100,7 @@ def scheduled_graphs(report: ReportLine) -> Iterator[ScheduledGraph]:
     zoo = cache(partial(prepared_zoo_graph, report=report))
     for row in ROWS:
         yield ScheduledGraph(ZOO, row.graph, f"{row.gpus}xK80", partial(zoo, row.graph))
-    for family in FAMILIES:
+    for family in [name for name, row in FAMILIES.items() if not row.variant_of]:
         report(f"the graphs of {family}")
         graphs = prepared_family(family, FAMILY_CACHE, no_progress, only="test").test
         for index, graph in enumerate(graphs):
@@ -104,10 +111,29 @@ def _same(prepared: api.PreparedGraph) -> api.PreparedGraph:
     return prepared
 
 
+def result_of(prepared: api.PreparedGraph, cluster: str) -> dict[str, api.Json]:
+    """What is kept of a graph: the variants' shares, and what relates them to the yardstick."""
+    problem = problem_on(prepared, cluster, EVALUATIONS)
+    found = {name: round(share, 4) for name, share in shares(prepared, cluster).items()}
+    return {"shares": dict(found), "problem": key_of(problem), "one_device_us": _one_device_us(problem)}
+
+
+def with_best_known(result: Mapping[str, Any], lines: Mapping[str, BestKnown]) -> Shares:
+    """The shares of a `result_of`, and the best known one where the yardstick's `lines` have it."""
+    found: Shares = dict(result["shares"])
+    if result["problem"] in lines:
+        found[BEST_KNOWN] = lines[result["problem"]].step_time_us / result["one_device_us"]
+    return found
+
+
+def _one_device_us(problem: PlacementProblem) -> float:
+    return float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
+
+
 def shares(prepared: api.PreparedGraph, cluster: str) -> Shares:
     """Step times of all variants as shares of the best single device's; each its own placement, whatever its memory."""
     problem = problem_on(prepared, cluster, EVALUATIONS)
-    one_device_us = float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
+    one_device_us = _one_device_us(problem)
     unmerged = dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, None))
     found: Shares = {}
     readings = [(prepared, name, tasks_of) for name, tasks_of in READINGS.items()]
@@ -135,7 +161,13 @@ def best_of(found: Shares, method: str, readings: Sequence[str]) -> float:
     return min(found[f"{method}, {name}"] for name in readings if f"{method}, {name}" in found)
 
 
-def page(found: dict[tuple[str, str, str], Shares], made: str) -> str:
+def _known_words(kept: KeptResults, every: Sequence[ScheduledGraph], lines: Mapping[str, BestKnown]) -> str:
+    keys = [kept[each.key]["problem"] for each in every]
+    own = [lines[key] for key in keys if key in lines]
+    return f"`yardstick.jsonl`: {len(own)} of {len(every)} problems, {days_of(own)}"
+
+
+def page(found: dict[tuple[str, str, str], Shares], made: str, known: str) -> str:
     """The whole page."""
     groups = list(dict.fromkeys(of for of, _, _ in found))
     parts = []
@@ -152,8 +184,8 @@ Step times of a method's own placement as shares of one device's. "Before" is th
 each group as a task. "Phases" has the forward ops, the gradients and the updates of a group as tasks of their own on
 one device; "now" is the best of the three, which the method evaluates. "Unmerged" has a group for each set of
 co-located ops. m-SCT reads single ops only in graphs of at most {MOST_OPS_TO_RELAX:,} ops: its linear programme takes
-too long on larger ones. Scotch maps once with a tolerance of 1 %, or three times. The last line of a table is the mean,
-in brackets its 95 % interval over the graphs.
+too long on larger ones. Scotch maps once with a tolerance of 1 %, or three times. At the end of a table stand the mean
+and the mean gap to the best known step time ({known}), in brackets their 95 % intervals over the graphs.
 
 """
         + "\n\n".join(parts)
@@ -170,7 +202,8 @@ def _figures(found: Shares) -> dict[str, float | None]:
         figures[f"{label} now"] = best_of(found, method, list(READINGS))
         figures[f"{label} {UNMERGED}"] = found.get(f"{method}, {UNMERGED}")
     variants = (*map(str, MAPPINGS), UNMERGED)
-    return figures | {f"Scotch {variant}": found[f"scotch, {variant}"] for variant in variants}
+    scotch = {f"Scotch {variant}": found[f"scotch, {variant}"] for variant in variants}
+    return figures | scotch | {BEST_KNOWN: found.get(BEST_KNOWN)}
 
 
 def _table(rows: dict[str, Shares]) -> list[str]:
@@ -178,7 +211,10 @@ def _table(rows: dict[str, Shares]) -> list[str]:
     columns = list(next(iter(figures.values())))
     lines = [[row, *("–" if share is None else f"{share:.3f}" for share in of.values())] for row, of in figures.items()]
     means = [_mean([of[column] for of in figures.values()]) for column in columns]
-    return table_of_figures(["graph, cluster", *columns], [*lines, ["mean", *means]])
+    behind = [_behind([(of[column], of[BEST_KNOWN]) for of in figures.values()]) for column in columns]
+    return table_of_figures(
+        ["graph, cluster", *columns], [*lines, ["mean", *means], ["behind the best known", *behind]]
+    )
 
 
 def _mean(column: Sequence[float | None]) -> str:
@@ -187,3 +223,9 @@ def _mean(column: Sequence[float | None]) -> str:
         return "–"
     interval = mean_over(known)
     return f"{interval.mean:.3f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _behind(column: Sequence[tuple[float | None, float | None]]) -> str:
+    """The mean gap of shares to the best known ones."""
+    gaps = [[share / best - 1] for share, best in column if share is not None and best is not None]
+    return mean_over(gaps).as_percent() if gaps else "–"

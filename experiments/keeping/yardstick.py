@@ -14,7 +14,7 @@ import json
 import math
 import os
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -157,6 +157,12 @@ class Yardstick:
             yield
         finally:
             os.close(folder)
+
+
+def days_of(lines: Iterable[BestKnown]) -> str:
+    """The first and the last day of the lines, in words for a page."""
+    days = sorted(line.day for line in lines)
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "no day"
 
 
 def written(placement: NDArray[np.int32]) -> str:

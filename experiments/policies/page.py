@@ -9,7 +9,7 @@ from typing import TypeAlias
 from engine import VERSION
 from engine.placers.registry import PLACERS
 from experiments.keeping.statistics import MeanInterval, mean_over
-from experiments.keeping.yardstick import BestKnown, Yardstick
+from experiments.keeping.yardstick import BestKnown, Yardstick, days_of
 from experiments.pages import left_rule, table_line
 from experiments.policies.measuring import QUICK, SEARCH, SLOW, Compared, Proposed
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope
@@ -149,15 +149,14 @@ def _best_known(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> list[
     """The part with gaps to the best known step times, and intervals."""
     known = Yardstick(Path(scope.yardstick)).lines()
     problems = {row.problem for of in rows.values() for row in of.compared}
-    days = sorted(known[each].day for each in problems & known.keys())
-    if not days:
+    lines_of = [known[each] for each in problems & known.keys()]
+    if not lines_of:
         return ["No step time of these problems is in the yardstick yet."]
-    made = " to ".join(dict.fromkeys((days[0], days[-1])))
     head = f"""## Behind the best known
 
 The same gaps to {scope.search_seconds:g} s of search, and to the best known step time of the same graph, costs, groups
-and cluster (`yardstick.jsonl`, {len(days)} of {len(problems)} problems, found on {made}), which another search
-may improve. In brackets 95 % intervals by bootstrap over graphs; a graph's clusters and seeds are drawn
+and cluster, which another search may improve (`yardstick.jsonl`: {len(lines_of)} of {len(problems)} problems, found on
+{days_of(lines_of)}). In brackets 95 % intervals by bootstrap over graphs; a graph's clusters and seeds are drawn
 together.
 """
     lines = [head, table_line(["", "method", "to the search", "to the best known", "worst"]), left_rule(5)]

@@ -16,7 +16,7 @@ from engine.events import Json
 from engine.placers.registry import PLACERS
 from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over
-from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, key_of
+from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.yardstick.problems import NamedProblem, named_problems
 from experiments.yardstick.scope import YardstickScope, make_yardstick_scope
@@ -87,7 +87,6 @@ def page(keys: Keys, kept: KeptResults, lines: Mapping[str, BestKnown], scope: Y
     """The page of what is known so far."""
     known = {problem: lines[key].step_time_us for problem, key in keys.items() if key in lines}
     made = [each for each in (*searches(keys, scope), *long_searches(keys, scope)) if each in kept]
-    days = sorted(line.day for line in lines.values())
     return PAGE.format(
         command=COMMAND,
         version=VERSION,
@@ -98,7 +97,7 @@ def page(keys: Keys, kept: KeptResults, lines: Mapping[str, BestKnown], scope: Y
         long_seconds=f"{scope.long_seconds:g}",
         searches=f"{len(made):,}",
         made=kept.made(made) if made else "none",
-        days=f"{days[0]} to {days[-1]}" if days else "no day",
+        days=days_of(lines[key] for key in keys.values() if key in lines),
         sets="\n".join(_table_of_sets(keys, kept, known, scope)),
         convergence="\n".join(_table_of_convergence(keys, kept, known, scope)),
         found_by="\n".join(_table_of_finders(keys, lines)),
@@ -114,12 +113,14 @@ def _table_of_sets(
     for name in (*sets, *["all"] * (len(sets) > 1)):
         chosen = [problem for problem in keys if name in (problem.set, "all")]
         with_line = [problem for problem in chosen if problem in known]
-        cells = [name, str(len({problem.graph for problem in chosen})), str(len(chosen)), str(len(with_line))]
+        done = [each for each in with_line if all(search in kept for search in searches({each: keys[each]}, scope))]
+        numbers = (len({problem.graph for problem in chosen}), len(chosen), len(with_line), len(done))
+        cells = [name, *map(str, numbers)]
         for method in methods:
-            cells += _mean_and_worst(_single_gaps(with_line, keys, kept, known, scope, method))
-        rows.append([*cells, *_mean_and_worst(_gaps_of_all(with_line, keys, kept, known, scope))])
+            cells += _mean_and_worst(_single_gaps(done, keys, kept, known, scope, method))
+        rows.append([*cells, *_mean_and_worst(_gaps_of_all(done, keys, kept, known, scope))])
     heads = [f"one search of {PLACERS[method].label}" for method in methods] + [f"best of {scope.seeds}"]
-    head = ["set", "graphs", "problems", "known", *(cell for each in heads for cell in (each, "worst"))]
+    head = ["set", "graphs", "problems", "known", "searched", *(cell for each in heads for cell in (each, "worst"))]
     return table_of_figures(head, rows)
 
 
@@ -153,7 +154,7 @@ def _gaps_of_all(
     known: Mapping[NamedProblem, float],
     scope: YardstickScope,
 ) -> list[Gap]:
-    """Of the best of all searches of a problem, where all are there."""
+    """Of the best of all searches of a problem."""
     found = []
     for problem in problems:
         times_us = _times_us(problem, keys, kept, scope, scope.seeds, scope.seconds)
@@ -215,7 +216,7 @@ def _table_of_finders(keys: Keys, lines: Mapping[str, BestKnown]) -> list[str]:
         [
             PLACERS[method].label if method in PLACERS else method,
             str(len(own)),
-            f"{min(line.day for line in own)} to {max(line.day for line in own)}",
+            days_of(own),
         ]
         for method in found_by
         for own in [[line for line in of_scope if line.found_by["method"] == method]]
@@ -225,14 +226,16 @@ def _table_of_finders(keys: Keys, lines: Mapping[str, BestKnown]) -> list[str]:
 
 PAGE = """# The yardstick: best known step times
 
-`{command}`; Placeto Explorer {version}. The best known placement of each problem is in `yardstick.jsonl`, with what
-found it and when; lines from {days}. The file only ever improves. A problem is a graph with its costs and groups on a
-cluster with its links and memory model: change one and it is another problem.
+`{command}`; Placeto Explorer {version}. The best known placement of each problem is in
+`yardstick.jsonl`, with what found it and when (lines of {days}). The file only ever improves. A problem is a
+graph with its costs and groups on a cluster with its links and memory model: change one and it is another problem.
 
 {methods} take turns: {seeds} searches of {seconds} s of a processor for each problem, and {long_seeds} of
-{long_seconds} s for some. {searches} of them are made ({made}). A gap is the share by which a search's step time is
-behind the best known: the mean, in brackets its 95 % interval by bootstrap over graphs (clusters and seeds of a graph
-kept together), and the worst. The gaps are lower bounds: a better placement may be found at any time.
+{long_seconds} s for some. {searches} of them are made ({made}).
+
+A gap is the share by which a search's step time is behind the best known: the mean, in brackets its 95 % interval by
+bootstrap over graphs (clusters and seeds of a graph kept together), and the worst. Gaps are of the problems that have
+all their searches of {seconds} s ("searched"). They are lower bounds: a better placement may be found at any time.
 
 {sets}
 

@@ -8,7 +8,9 @@ import pytest
 
 from engine.bench.problems import problem_on
 from engine.placers.registry import make_placer
+from engine.problem.trivial import one_device_placements
 from experiments import list_schedules
+from experiments.keeping.yardstick import FoundBy, Yardstick
 from experiments.list_schedules import ScheduledGraph, best_of, shares
 from tests.engine.small_runs import prepared_graph
 
@@ -38,5 +40,13 @@ def test_a_second_call_schedules_nothing_again(tmp_path: Path, monkeypatch: pyte
     assert told == ["small on 2xK80"]
     assert list_schedules.run(tmp_path, told.append) == first
     assert told == ["small on 2xK80"]
-    assert first.splitlines()[-2].startswith("| small, 2xK80 | ")
-    assert first.splitlines()[-1].startswith("| mean | ")
+    assert first.splitlines()[-3].startswith("| small, 2xK80 | ") and first.splitlines()[-3].endswith("| – |")
+    assert first.splitlines()[-2].startswith("| mean | ")
+    problem = problem_on(prepared_graph(8), "2xK80")
+    placement = one_device_placements(problem)[0]
+    Yardstick(tmp_path / "yardstick.jsonl").offer(
+        problem, placement, FoundBy("single_device", 0, 0.0), "small on 2xK80"
+    )
+    with_best = list_schedules.run(tmp_path, told.append).splitlines()
+    assert with_best[-3].endswith(" 0.800 | 1.000 |") and told == ["small on 2xK80"]
+    assert with_best[-1].endswith("| -20.0 % (-20.0 to -20.0) | +0.0 % (+0.0 to +0.0) |")

@@ -85,7 +85,7 @@ def test_a_gap_to_the_best_known_keeps_a_graph_together(tmp_path: Path) -> None:
     assert "No step time of these problems is in the yardstick yet." in tables("", "", {"nmt": rows()}, scope)
     path.write_text("".join(json.dumps(dataclasses.asdict(known(each, 50.0))) + "\n" for each in scope.cluster_names))
     text = tables("", "", {"nmt": rows()}, scope)
-    assert "`yardstick.jsonl`, 2 of 2 problems, found on 2026-11-23)" in text
+    assert "(`yardstick.jsonl`: 2 of 2 problems, found on\n2026-11-23)" in text
     assert "| nmt | greedy pass | +15.0 % (+15.0 to +15.0) | +130.0 % (+130.0 to +130.0) | +140.0% |" in text
 
 
