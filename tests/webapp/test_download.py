@@ -48,7 +48,7 @@ def test_the_report_is_the_designs(client: Client, done_run: Run) -> None:
     report = client.get(f"/runs/{done_run.id}/report.json").json()
     assert set(report) >= {
         *("method", "seed", "step_time_us", "feasible", "peak_bytes", "evaluations", "wall_seconds"),
-        *("lower_bound_us", "placement", "status", "step_time_source"),
+        *("lower_bound_us", "placement", "status", "step_time_source", "robustness"),
     }
     assert (report["method"], report["seed"], report["evaluations"], report["status"]) == ("random", 3, 50, "done")
     assert report["step_time_us"] == done_run.best_step_time_us
