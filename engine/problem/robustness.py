@@ -22,8 +22,8 @@ from engine.problem.varied import type_of_op, with_factors
 DRAWS = 32
 SPREAD = 0.3
 DRAWS_SEED = 0
-MOST_WORK = 150_000_000
-"""most ops and edges simulated for a figure that nobody asked for, five to ten seconds; a number, so that no clock
+MOST_WORK = 80_000_000
+"""most ops and edges simulated for a figure that nobody asked for, some five seconds; a number, so that no clock
 decides what a report says"""
 
 
