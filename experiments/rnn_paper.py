@@ -5,6 +5,7 @@ Source of the budget: Addanki et al., NeurIPS 2019, Table 1, 7.8 K samples of th
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -193,10 +194,11 @@ def page(kept: KeptResults, one_device_us: float) -> str:
     tables = (_table_of(preset, tenths, one_device_us) for preset, tenths in known.items() if tenths)
     return f"""# The RNN as published, over the paper's budget
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {kept.made(all_keys)}; {GRAPH}, {CLUSTER}, {EVALUATIONS:,} evaluations, seed
-{SEED}, one thread. Step times are simulated from estimated costs and are shares of the best single device's
-({one_device_us / 1e6:.4f} s). The RNN's answers here are its own: no single device counts among them. Each tenth goes
-to the end of a batch.
+`{COMMAND}`; Placeto Explorer {VERSION}; {kept.made(all_keys)}.
+
+{GRAPH}, {CLUSTER}, {EVALUATIONS:,} evaluations, seed {SEED}, one thread. Step times are simulated from estimated costs
+and are shares of the best single device's ({one_device_us / 1e6:.4f} s). The RNN's answers here are its own: no single
+device counts among them. Each tenth goes to the end of a batch.
 
 {_summary(known, random, one_device_us)}
 
@@ -234,4 +236,12 @@ def _table_of(preset: str, tenths: Sequence[Drawn], one_device_us: float) -> str
         ]
         for number, drawn in enumerate(tenths, 1)
     ]
-    return "\n".join([f"## Preset `{preset}`", "", *table_of_figures(head, rows), ""])
+    bound = make_settings("rnn", RnnSettings, {"preset": preset}).tanh_constant
+    words = f"The bound of {bound:g} on its scores leaves at least {least_entropy(bound):.3f} nat of entropy a group."
+    return "\n".join([f"## Preset `{preset}`", "", words, "", *table_of_figures(head, rows), ""])
+
+
+def least_entropy(tanh_constant: float) -> float:
+    """The entropy in nat of a choice between two devices whose scores are at their bounds, without noise."""
+    probability = 1.0 / (1.0 + math.exp(-2.0 * tanh_constant))
+    return -sum(share * math.log(share) for share in (probability, 1.0 - probability))

@@ -9,7 +9,7 @@ import pytest
 from engine.events import Json
 from engine.problem import PlacementProblem
 from experiments import rnn_paper
-from experiments.rnn_paper import Drawn, HeardProblem, drawn_at_random, trained_tenth, whole_batches
+from experiments.rnn_paper import Drawn, HeardProblem, drawn_at_random, least_entropy, trained_tenth, whole_batches
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.small_runs import prepared_graph
 
@@ -44,6 +44,13 @@ def test_what_is_drawn_is_counted() -> None:
     counted = heard.heard.drawn(0, 1, 0.0)
     assert counted.distinct == 1.0 and counted.evaluations == 2
     assert counted.best_us == min(times_us[1:]) and counted.best_at == 2 + times_us[1:].index(counted.best_us)
+
+
+def test_a_bound_on_the_scores_keeps_entropy() -> None:
+    scores = np.array([1.5, -1.5])
+    shares = np.exp(scores) / np.exp(scores).sum()
+    assert least_entropy(1.5) == pytest.approx(-(shares * np.log(shares)).sum())
+    assert least_entropy(0.0) == pytest.approx(np.log(2.0))
 
 
 def test_a_second_call_computes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
