@@ -199,11 +199,11 @@ def page(prepared: api.PreparedGraph, pairs: Sequence[Pair], sticks: Yardsticks,
 `{COMMAND}`; Placeto Explorer {VERSION}; {made}. {GRAPH}: {prepared.graph.op_count} ops,
 {prepared.grouping.group_count} groups; {CLUSTER}; Placeto, default preset, {EVALUATIONS:,} evaluations a training.
 
-Step times are simulated from estimated costs, and are shares of one device's ({one / 1e6:.4f} s). {EVALUATIONS:,}
-random placements: the mean is {sticks.random_mean_us / one:.3f}, the best {sticks.random_best_us / one:.3f}. First and
-last tenth: means of the training's episodes, each of which starts from the best so far. Passes: by the last policy,
-from one device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with learning
-the greedy pass from one device and the last tenth are both better than without.
+Step times are simulated from estimated costs, and are shares of one device's ({one / 1e6:.4f} s).
+As many random placements have a mean of {sticks.random_mean_us / one:.3f} and a best of {sticks.random_best_us / one:.3f}.
+First and last tenth: means of the training's episodes, each of which starts from the best so far. Passes: by the last
+policy, from one device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with
+learning the greedy pass from one device and the last tenth are both better than without.
 
 {chr(10).join(table_of_figures(head, rows))}
 
