@@ -177,6 +177,7 @@ def pass_times_us(problem: PlacementProblem, policy: KeptPolicy, seed: int) -> l
 def page(prepared: api.PreparedGraph, pairs: Sequence[Pair], sticks: Yardsticks, made: str) -> str:
     """The whole page."""
     one = sticks.one_device_us
+    mean, best = sticks.random_mean_us / one, sticks.random_best_us / one
     head = ("seed", "weights", *MEASURES, "episodes", "processor s", "holds")
     rows = [
         [
@@ -200,7 +201,7 @@ def page(prepared: api.PreparedGraph, pairs: Sequence[Pair], sticks: Yardsticks,
 {prepared.grouping.group_count} groups; {CLUSTER}; Placeto, default preset, {EVALUATIONS:,} evaluations a training.
 
 Step times are simulated from estimated costs, and are shares of one device's ({one / 1e6:.4f} s).
-As many random placements have a mean of {sticks.random_mean_us / one:.3f} and a best of {sticks.random_best_us / one:.3f}.
+As many random placements have a mean of {mean:.3f} and a best of {best:.3f}.
 First and last tenth: means of the training's episodes, each of which starts from the best so far. Passes: by the last
 policy, from one device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with
 learning the greedy pass from one device and the last tenth are both better than without.
