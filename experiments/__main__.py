@@ -57,10 +57,12 @@ EXPERIMENTS = {
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
     "table1": Experiment("experiments.table1:run", "hours"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
+    "tuning": Experiment("experiments.tuning:run", "two hours"),
     "worst_runs": Experiment("experiments.auto_check.worst_runs:run", "half an hour"),
     "yardstick": Experiment(
         "experiments.yardstick.table:run",

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from engine.placers.regal.policy import ProposalPolicy
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices
-from engine.placeto.choices import initialise
+from engine.placeto.choices import initialise, score_equally
 from engine.placeto.features import GROUP_FEATURES, GroupGraph
 from engine.placeto.message_passing import TwoWayRounds, data_of
+from engine.placeto.weights import set_weights
 
 BIASES = len(ELITE_BIASES)
 
@@ -34,26 +36,35 @@ class ProposalNetwork(nn.Module):
         return scores
 
 
-class ProposalActor:
-    """The policy for one graph; at the start all choices are equally probable."""
+def fresh_network(devices: int, width: int, rounds: int, rng: np.random.Generator) -> ProposalNetwork:
+    """A network with weights from `rng`, for which all choices are equally probable."""
+    with torch.device("meta"):
+        network = ProposalNetwork(devices, width, rounds)
+    initialise(network, rng, torch.device("cpu"))
+    score_equally(network.scores)
+    return network
 
-    def __init__(
-        self,
-        graph: GroupGraph,
-        rng: np.random.Generator,
-        *,
-        width: int,
-        rounds: int,
-        learning_rate: float,
-    ) -> None:
+
+def trained_network(policy: ProposalPolicy) -> ProposalNetwork:
+    """The network of `policy`. Raises SettingsError if its weights do not fit its sizes."""
+    with torch.device("meta"):
+        network = ProposalNetwork(policy.devices, policy.width, policy.message_rounds)
+    set_weights(network.to_empty(device="cpu"), policy.weights, "REGAL's policy")
+    return network
+
+
+def adam(network: ProposalNetwork, learning_rate: float) -> torch.optim.Adam:
+    """The optimiser of `network`."""
+    return torch.optim.Adam(network.parameters(), lr=learning_rate)
+
+
+class ProposalActor:
+    """The policy for one graph; its network and optimiser may belong to several graphs."""
+
+    def __init__(self, graph: GroupGraph, network: ProposalNetwork, optimiser: torch.optim.Adam) -> None:
         self._groups, self._devices = graph.group_count, graph.device_count
         self._data = data_of(graph, torch.device("cpu"))
-        with torch.device("meta"):
-            self._network = ProposalNetwork(self._devices, width, rounds)
-        initialise(self._network, rng, torch.device("cpu"))
-        for parameter in self._network.scores.parameters():
-            parameter.data.zero_()
-        self._optimiser = torch.optim.Adam(self._network.parameters(), lr=learning_rate)
+        self._network, self._optimiser = network, optimiser
 
     def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The probabilities of the choices: ([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""

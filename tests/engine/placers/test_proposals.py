@@ -7,7 +7,7 @@ import pytest
 
 from engine.events import Episode, FromPlacer, Progress
 from engine.placers.brkga import newcomers, uniform_proposals
-from engine.placers.regal.actor import ProposalActor
+from engine.placers.regal.actor import ProposalActor, adam, fresh_network
 from engine.placers.regal.placer import Regal, advantage_of
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices, plain_choices, proposals_of
 from engine.placers.registry import make_placer
@@ -24,13 +24,13 @@ def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
     """Of the seconds too: here each evaluation takes a thousandth of them."""
     clock_of_evaluations(monkeypatch, 1000)
     begun: list[int] = []
-    search = Regal._search
+    search = Regal.search
 
     def noted(self: Regal, choices: Choices, evaluations: int, problem: PlacementProblem, *rest: Any) -> float:
         begun.append(problem.ledger.used)
         return search(self, choices, evaluations, problem, *rest)
 
-    monkeypatch.setattr(Regal, "_search", noted)
+    monkeypatch.setattr(Regal, "search", noted)
     budget = Budget(1000) if seconds is None else Budget(MOST_EVALUATIONS, seconds)
     problem = small_problem(1).with_budget(budget)
     make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
@@ -40,7 +40,8 @@ def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
 def make_actor(seed: int = 0, learning_rate: float = 0.01) -> ProposalActor:
     graph = group_graph(small_problem(1, devices=2, cpu=False))
     rng = np.random.default_rng(seed)
-    return ProposalActor(graph, rng, width=8, rounds=2, learning_rate=learning_rate)
+    network = fresh_network(2, 8, 2, rng)
+    return ProposalActor(graph, network, adam(network, learning_rate))
 
 
 def test_plain_choices_are_exactly_the_plain_algorithms_proposals() -> None:
