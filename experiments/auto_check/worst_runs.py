@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -18,6 +19,7 @@ from engine.zoo.families.members import members
 from experiments.auto_check.cases import Case
 from experiments.auto_check.measuring import key, measure
 from experiments.keeping.kept_results import KeptResults
+from experiments.keeping.yardstick import YARDSTICK, Yardstick
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.zoo_graphs import prepared_zoo_graph
 
@@ -59,6 +61,10 @@ def run(folder: Path, report: ReportLine) -> str:
         found = measure(every, {case.name: {"auto": seeds} for case in every}, budget, kept, processes, report)
         for name, reached in found.items():
             times_us[name].append([one.step_time_us for one in reached if one.step_time_us is not None])
+    yardstick = Yardstick(folder / YARDSTICK.name)
+    for case in every:
+        known_us = yardstick.best_us(case.problem(Budget(1)))
+        times_us[case.name].append([] if known_us is None else [known_us])
     rows = [worst_run(name, *of_case) for name, of_case in times_us.items()]
     keys = [
         key(case, "auto", seed, budget) for case in every for budget, seeds in budgets.items() for seed in range(seeds)
@@ -78,9 +84,9 @@ def cases(report: ReportLine) -> Iterator[Case]:
             yield Case("", f"{name}, {cluster}", prepared, cluster, with_all=False, timed=False)
 
 
-def worst_run(name: str, times_us: Sequence[float], further_us: Sequence[float]) -> WorstRun:
-    """The gaps of `times_us`, auto's best of each seed, to the least of them and of `further_us`."""
-    best_us = min(*times_us, *further_us)
+def worst_run(name: str, times_us: Sequence[float], *further_us: Sequence[float]) -> WorstRun:
+    """The gaps of `times_us`, auto's best of each seed, to the least of them and of all `further_us`."""
+    best_us = min(chain(times_us, *further_us))
     return WorstRun(name, best_us, tuple(time_us / best_us - 1 for time_us in times_us))
 
 
@@ -97,7 +103,7 @@ def page(rows: Sequence[WorstRun], made: str) -> str:
 
 `{COMMAND}`; Placeto Explorer {VERSION}, {platform.machine()}; {made}.
 Auto with {EVALUATIONS:,} evaluations, {SEEDS} seeds; a gap is a run's best step time over the best known one, less 1.
-Best known is the least of these runs and of {LONG_SEEDS} of {LONG_EVALUATIONS:,} evaluations.
+Best known is the least of these runs, of {LONG_SEEDS} of {LONG_EVALUATIONS:,} evaluations, and of {YARDSTICK.name}.
 
 The goal is {GOAL:.1%} at most. The worst run of all is {worst.worst:.2%} behind ({worst.name}). {runs} of
 {SEEDS * len(rows)} runs, on {beyond} of {len(rows)} problems, are behind by more than the goal.

@@ -9,13 +9,17 @@ import pytest
 
 from engine.bench.random_graphs import random_graph
 from engine.placers.registry import PLACERS
+from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
 from experiments.auto_check import cases as auto_check_cases
 from experiments.auto_check import table as auto_check
 from experiments.auto_check import worst_runs
+from experiments.auto_check.cases import Case
 from experiments.auto_check.comparing import PairedComparison, compared, verdict
-from experiments.auto_check.measuring import Reached
+from experiments.auto_check.measuring import Reached, key
 from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, more_seeds, seeds_for
+from experiments.keeping.kept_results import KeptResults
+from experiments.keeping.yardstick import YARDSTICK, FoundBy, Yardstick
 
 
 @pytest.fixture
@@ -127,7 +131,7 @@ def test_methods_ahead_of_auto_get_more_seeds() -> None:
 
 
 def test_a_worst_run_is_judged_by_the_best_of_all_runs() -> None:
-    row = worst_runs.worst_run("a", [102.0, 100.0, 103.0], [101.0, 99.0])
+    row = worst_runs.worst_run("a", [102.0, 100.0, 103.0], [101.0, 99.0], [])
     assert row.best_us == 99.0 and row.worst == pytest.approx(103 / 99 - 1)
     text = worst_runs.page([row, worst_runs.worst_run("b", [100.0, 101.0], [100.0])], "code x")
     assert "behind (a). 2 of\n20 runs, on 1 of 2 problems" in text
@@ -143,3 +147,20 @@ def test_its_graphs_are_a_zoo_graph_and_the_familys_test_graphs(monkeypatch: pyt
     names = [case.name for case in worst_runs.cases(lambda _: None)]
     graphs = ("inception_v3", "cifar10-02, seed 1", "cifar10-05, seed 1")
     assert names == [f"{graph}, {cluster}" for graph in graphs for cluster in worst_runs.CLUSTERS]
+
+
+def test_the_yardstick_counts_as_best_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph("tree", 12, np.random.default_rng(0))
+    case = Case("", "tree", graph, "2xK80", with_all=False, timed=False)
+    problem, placement = case.problem(Budget(1)), np.zeros(12, np.int32)
+    one_device_us = float(problem.simulator.evaluate(placement[None]).step_time_us[0])
+    Yardstick(tmp_path / YARDSTICK.name).offer(problem, placement, FoundBy("single_device", 0, 0.0), "tree")
+    kept = KeptResults(tmp_path / "kept" / "worst_runs.jsonl")
+    monkeypatch.setattr(worst_runs, "cases", lambda _report: [case])
+    monkeypatch.setattr(worst_runs, "SEEDS", 2)
+    for evaluations in (worst_runs.EVALUATIONS, worst_runs.LONG_EVALUATIONS):
+        for seed in range(2):
+            kept.add(key(case, "auto", seed, Budget(evaluations)), 2 * one_device_us)
+    worst_runs.run(tmp_path, lambda _: None)
+    (row,) = json.loads((tmp_path / "worst_runs.json").read_text())
+    assert row["best_us"] == one_device_us and row["gaps"] == [1.0, 1.0]
