@@ -69,11 +69,9 @@ def named_problems(scope: YardstickScope) -> Iterator[NamedProblem]:
 
 
 def _of_the_zoo() -> Iterator[NamedProblem]:
-    for row in ROWS:
+    for row in (*ROWS, *FITTED_ROWS):
         for pair in (False, True):
-            yield NamedProblem(ZOO, row.graph, f"{row.gpus}x{row.kind}", pair=pair)
-    for row in FITTED_ROWS:
-        yield NamedProblem(ZOO, row.graph, f"{row.gpus}x{row.kind}", batch=row.batch or 0)
+            yield NamedProblem(ZOO, row.graph, f"{row.gpus}x{row.kind}", row.batch or 0, pair)
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ kept in docs/results/kept/yardstick.jsonl, so a second call continues; `--set` m
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from experiments.yardstick.searching import order
 
 COMMAND = "python -m experiments yardstick"
 NAME = "yardstick"
+EVERY = "all"
 Keys = dict[NamedProblem, str]
 """problem → its key in the yardstick"""
 
@@ -40,7 +42,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         beside: dict[str, Json] = {"settings": given, "yardstick": str(path.absolute())}
         function = "experiments.yardstick.searching:in_child"
         measure_missing(kept, function, orders, scope.processes, report, beside)
-    return write_page(folder, NAME, page(keys, kept, Yardstick(path).lines(), scope))
+    return write_page(folder, NAME, page(SearchesSoFar(keys, kept, Yardstick(path).lines(), scope)))
 
 
 def keys_of(scope: YardstickScope, report: ReportLine) -> Keys:
@@ -83,10 +85,45 @@ def shown(search: Measurement) -> str:
     return f"{name}: {search['method']}, seed {search['seed']}, {search['seconds']:g} s"
 
 
-def page(keys: Keys, kept: KeptResults, lines: Mapping[str, BestKnown], scope: YardstickScope) -> str:
+@dataclass(frozen=True, slots=True)
+class SearchesSoFar:
+    """What is known of the scope's problems so far."""
+
+    keys: Keys
+    kept: KeptResults
+    lines: Mapping[str, BestKnown]
+    """key → the yardstick's line"""
+    scope: YardstickScope
+
+    def best_us(self, problem: NamedProblem) -> float:
+        """The best known step time. Raises KeyError if none is known."""
+        return self.lines[self.keys[problem]].step_time_us
+
+    def known(self, problems: Iterable[NamedProblem]) -> list[NamedProblem]:
+        """Those with a line in the yardstick."""
+        return [problem for problem in problems if self.keys[problem] in self.lines]
+
+    def is_searched(self, problem: NamedProblem) -> bool:
+        """Whether all its short searches are made."""
+        return all(each in self.kept for each in searches({problem: self.keys[problem]}, self.scope))
+
+    def gaps(self, problem: NamedProblem, seeds: int, seconds: float, method: str = "") -> list[float]:
+        """Shares by which its searches, of `method` or of all, are behind; those that found nothing are left out."""
+        methods = self.scope.methods.split(",")
+        every = [
+            order(problem, self.keys[problem], of_seed, seed, seconds)
+            for seed in range(seeds)
+            for of_seed in [methods[seed % len(methods)]]
+            if method in ("", of_seed)
+        ]
+        times_us = [self.kept[each]["step_time_us"] for each in every if each in self.kept]
+        return [time_us / self.best_us(problem) - 1 for time_us in times_us if time_us is not None]
+
+
+def page(found: SearchesSoFar) -> str:
     """The page of what is known so far."""
-    known = {problem: lines[key].step_time_us for problem, key in keys.items() if key in lines}
-    made = [each for each in (*searches(keys, scope), *long_searches(keys, scope)) if each in kept]
+    scope = found.scope
+    made = [each for each in (*searches(found.keys, scope), *long_searches(found.keys, scope)) if each in found.kept]
     return PAGE.format(
         command=COMMAND,
         version=VERSION,
@@ -96,131 +133,68 @@ def page(keys: Keys, kept: KeptResults, lines: Mapping[str, BestKnown], scope: Y
         long_seeds=scope.long_seeds,
         long_seconds=f"{scope.long_seconds:g}",
         searches=f"{len(made):,}",
-        made=kept.made(made) if made else "none",
-        days=days_of(lines[key] for key in keys.values() if key in lines),
-        sets="\n".join(_table_of_sets(keys, kept, known, scope)),
-        convergence="\n".join(_table_of_convergence(keys, kept, known, scope)),
-        found_by="\n".join(_table_of_finders(keys, lines)),
+        made=found.kept.made(made) if made else "none",
+        days=days_of(found.lines[key] for key in found.keys.values() if key in found.lines),
+        sets="\n".join(_table_of_sets(found)),
+        convergence="\n".join(_table_of_convergence(found)),
+        found_by="\n".join(_table_of_finders(found)),
     )
 
 
-def _table_of_sets(
-    keys: Keys, kept: KeptResults, known: Mapping[NamedProblem, float], scope: YardstickScope
-) -> list[str]:
+def _table_of_sets(found: SearchesSoFar) -> list[str]:
+    scope = found.scope
     methods = scope.methods.split(",")
+    sets = list(dict.fromkeys(problem.set for problem in found.keys))
     rows = []
-    sets = list(dict.fromkeys(problem.set for problem in keys))
-    for name in (*sets, *["all"] * (len(sets) > 1)):
-        chosen = [problem for problem in keys if name in (problem.set, "all")]
-        with_line = [problem for problem in chosen if problem in known]
-        done = [each for each in with_line if all(search in kept for search in searches({each: keys[each]}, scope))]
-        numbers = (len({problem.graph for problem in chosen}), len(chosen), len(with_line), len(done))
+    for name in (*sets, *[EVERY] * (len(sets) > 1)):
+        chosen = [problem for problem in found.keys if name in (problem.set, EVERY)]
+        known = found.known(chosen)
+        done = [problem for problem in known if found.is_searched(problem)]
+        numbers = (len({problem.graph for problem in chosen}), len(chosen), len(known), len(done))
         cells = [name, *map(str, numbers)]
         for method in methods:
-            cells += _mean_and_worst(_single_gaps(done, keys, kept, known, scope, method))
-        rows.append([*cells, *_mean_and_worst(_gaps_of_all(done, keys, kept, known, scope))])
+            cells += _mean_and_worst([(each, found.gaps(each, scope.seeds, scope.seconds, method)) for each in done])
+        every = [(each, found.gaps(each, scope.seeds, scope.seconds)) for each in done]
+        rows.append([*cells, *_mean_and_worst([(each, [min(gaps)]) for each, gaps in every if gaps])])
     heads = [f"one search of {PLACERS[method].label}" for method in methods] + [f"best of {scope.seeds}"]
     head = ["set", "graphs", "problems", "known", "searched", *(cell for each in heads for cell in (each, "worst"))]
     return table_of_figures(head, rows)
 
 
-Gap = tuple[str, float]
-"""graph, and by what share a search's step time there is behind the best known"""
-
-
-def _single_gaps(
-    problems: Iterable[NamedProblem],
-    keys: Keys,
-    kept: KeptResults,
-    known: Mapping[NamedProblem, float],
-    scope: YardstickScope,
-    method: str,
-) -> list[Gap]:
-    """Of each single search of `method`."""
-    methods = scope.methods.split(",")
-    found = []
-    for problem in problems:
-        for seed in range(scope.seeds):
-            if methods[seed % len(methods)] == method:
-                time_us = _time_us(kept, order(problem, keys[problem], method, seed, scope.seconds))
-                found += [(problem.graph, time_us / known[problem] - 1)] if time_us is not None else []
-    return found
-
-
-def _gaps_of_all(
-    problems: Iterable[NamedProblem],
-    keys: Keys,
-    kept: KeptResults,
-    known: Mapping[NamedProblem, float],
-    scope: YardstickScope,
-) -> list[Gap]:
-    """Of the best of all searches of a problem."""
-    found = []
-    for problem in problems:
-        times_us = _times_us(problem, keys, kept, scope, scope.seeds, scope.seconds)
-        if len(times_us) == scope.seeds > 0:
-            found.append((problem.graph, min(times_us) / known[problem] - 1))
-    return found
-
-
-def _times_us(
-    problem: NamedProblem, keys: Keys, kept: KeptResults, scope: YardstickScope, seeds: int, seconds: float
-) -> list[float]:
-    """Step times of the searches of `seeds` seeds, less those that are missing or found nothing that fits."""
-    methods = scope.methods.split(",")
-    every = [
-        _time_us(kept, order(problem, keys[problem], methods[seed % len(methods)], seed, seconds))
-        for seed in range(seeds)
-    ]
-    return [each for each in every if each is not None]
-
-
-def _time_us(kept: KeptResults, search: Measurement) -> float | None:
-    return kept[search]["step_time_us"] if search in kept else None
-
-
-def _mean_and_worst(gaps: Sequence[Gap]) -> list[str]:
-    """The mean with its interval, values of a graph kept together; and the largest."""
-    if not gaps:
+def _mean_and_worst(of_problems: Sequence[tuple[NamedProblem, list[float]]]) -> list[str]:
+    """The mean gap with its interval, values of a graph kept together; and the largest."""
+    of_graph: dict[str, list[float]] = {}
+    for problem, gaps in of_problems:
+        if gaps:
+            of_graph.setdefault(problem.graph, []).extend(gaps)
+    if not of_graph:
         return ["", ""]
-    units = [[gap for name, gap in gaps if name == graph] for graph in dict.fromkeys(name for name, _ in gaps)]
-    return [mean_over(units).as_percent(), f"{max(gap for _, gap in gaps):.1%}"]
+    return [mean_over(list(of_graph.values())).as_percent(), f"{max(map(max, of_graph.values())):.1%}"]
 
 
-def _table_of_convergence(
-    keys: Keys, kept: KeptResults, known: Mapping[NamedProblem, float], scope: YardstickScope
-) -> list[str]:
+def _table_of_convergence(found: SearchesSoFar) -> list[str]:
     """How far the best of more and longer searches is behind, problem by problem."""
+    scope = found.scope
+    budgets = ((scope.seeds, scope.seconds), (scope.long_seeds, scope.long_seconds))
     rows = []
-    for problem in spread(list(keys), scope.long_problems):
-        if problem not in known:
-            continue
-        short = _times_us(problem, keys, kept, scope, scope.seeds, scope.seconds)
-        long = _times_us(problem, keys, kept, scope, scope.long_seeds, scope.long_seconds)
-        cells = [problem.name, f"{known[problem] / 1000:,.3f}"]
-        for times_us, wanted in ((short, scope.seeds), (long, scope.long_seeds)):
-            gaps = [time_us / known[problem] - 1 for time_us in times_us]
-            cells += [f"{np.mean(gaps):.1%}", f"{min(gaps):.1%}"] if len(gaps) == wanted > 0 else ["", ""]
+    for problem in found.known(spread(list(found.keys), scope.long_problems)):
+        cells = [problem.name, f"{found.best_us(problem) / 1000:,.3f}"]
+        for seeds, seconds in budgets:
+            gaps = found.gaps(problem, seeds, seconds)
+            cells += [f"{np.mean(gaps):.1%}", f"{min(gaps):.1%}"] if len(gaps) == seeds > 0 else ["", ""]
         rows.append(cells)
-    short_words = f"{scope.seeds} × {scope.seconds:g} s"
-    long_words = f"{scope.long_seeds} × {scope.long_seconds:g} s"
-    head = ["problem", "best known, ms", f"mean of {short_words}", "best", f"mean of {long_words}", "best"]
-    return table_of_figures(head, rows)
+    heads = [cell for seeds, seconds in budgets for cell in (f"mean of {seeds} × {seconds:g} s", "best")]
+    return table_of_figures(["problem", "best known, ms", *heads], rows)
 
 
-def _table_of_finders(keys: Keys, lines: Mapping[str, BestKnown]) -> list[str]:
+def _table_of_finders(found: SearchesSoFar) -> list[str]:
     """What found the best known placements."""
-    of_scope = [lines[key] for key in keys.values() if key in lines]
-    found_by = sorted({line.found_by["method"] for line in of_scope})
-    rows = [
-        [
-            PLACERS[method].label if method in PLACERS else method,
-            str(len(own)),
-            days_of(own),
-        ]
-        for method in found_by
-        for own in [[line for line in of_scope if line.found_by["method"] == method]]
-    ]
+    lines = [found.lines[found.keys[problem]] for problem in found.known(found.keys)]
+    rows = []
+    for method in sorted({line.found_by["method"] for line in lines}):
+        own = [line for line in lines if line.found_by["method"] == method]
+        label = PLACERS[method].label if method in PLACERS else method
+        rows.append([label, str(len(own)), days_of(own)])
     return table_of_figures(["found by", "problems", "days"], rows)
 
 

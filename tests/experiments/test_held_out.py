@@ -1,11 +1,16 @@
 """Test graphs of further seeds, and the seed that is sealed."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import experiments
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.members import members
+from experiments.auto_check import worst_runs
 from experiments.policies.held_out import (
     DRAWN_ANEW,
     SEALED_DIGEST,
@@ -59,3 +64,17 @@ def test_the_sealed_seed_is_refused(settings: dict[str, Json]) -> None:
 def test_variants_of_a_family_are_no_further_family_to_learn_from() -> None:
     assert without_variants({})["families"] == "nmt,ptb,cifar10"
     assert without_variants({"families": "nmt_by_length,ptb"})["families"] == "nmt_by_length,ptb"
+
+
+def test_no_other_experiment_draws_graphs_of_a_seed_of_its_own_but_by_name() -> None:
+    """Whoever gives a seed to these functions is listed here, and gives another one than the sealed seed."""
+    seed_is_argument = {"prepared_family": 3, "members": 1, "family_members": 1, "build_family": 3}
+    found = set()
+    for path in Path(experiments.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = getattr(getattr(node, "func", None), "id", getattr(getattr(node, "func", None), "attr", ""))
+            if isinstance(node, ast.Call) and name in seed_is_argument:
+                has_seed = len(node.args) > seed_is_argument[name] or "seed" in [each.arg for each in node.keywords]
+                found |= {path.name} if has_seed else set()
+    assert found == {"held_out.py", "problems.py", "worst_runs.py"}
+    assert worst_runs.FAMILY_SEED != SEALED_SEED

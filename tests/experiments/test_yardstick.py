@@ -147,9 +147,9 @@ def test_a_placement_as_a_text() -> None:
 
 def test_the_problems_are_those_of_the_tables() -> None:
     found = list(named_problems(make_yardstick_scope({})))
-    assert len(found) == len(set(found)) == 18 + 7 * 10 * 4
+    assert len(found) == len(set(found)) == 24 + 7 * 10 * 4
     of_the_zoo = [each for each in found if each.set == "zoo"]
-    assert sum(each.pair for each in of_the_zoo) == sum("measured" in each.cluster for each in of_the_zoo) == 6
+    assert sum(each.pair for each in of_the_zoo) == sum("measured" in each.cluster for each in of_the_zoo) == 12
     assert list(dict.fromkeys(each.set for each in found)) == list(SETS)
     assert NamedProblem("ptb@1", "ptb-02@1", "8xV100") in found
     assert not [each for each in found if each.set.startswith("nmt@")], "its other seeds have graphs of training"
