@@ -36,7 +36,7 @@ class Experiment(Measuring):
 EXPERIMENTS = {
     "ablations": Experiment(
         "experiments.ablations:run",
-        "five hours of one core",
+        "six hours of one core",
         scoped=True,
         scope="experiments.published.scope:make_published_scope",
     ),
@@ -46,7 +46,7 @@ EXPERIMENTS = {
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
     "figure5": Experiment(
         "experiments.figure5:run",
-        "fifteen hours of one core",
+        "fourteen hours of one core after ablations",
         scoped=True,
         scope="experiments.published.scope:make_published_scope",
     ),
