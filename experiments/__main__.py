@@ -56,6 +56,7 @@ EXPERIMENTS = {
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
+    "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),

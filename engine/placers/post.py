@@ -3,8 +3,10 @@
 After every `ppo_samples` placements it takes some PPO ascent steps; after every `cross_entropy_samples` it minimises
 the cross entropy on the best tenth of them in closed form instead. Deviations: each group has a probability ratio of
 its own, since the variance of the product over many groups is of no use; advantages are divided by their deviation;
-missing memory counts as in Placeto; a step is divided by 1 plus the penalty's weight. A value marked "ours" is our
-choice, since the parts of the paper that we know give none; the others are published.
+missing memory counts as in Placeto; a step is divided by 1 plus the penalty's weight; the ascent adds a multiple of
+the gain's mean over all groups to each group's own. From a uniform start on many equal devices no device is better for
+a group until the groups agree on some, and a group's own gain is nearly all noise of the others; the mean has less of
+it. A value marked "ours" is our choice, since the parts of the paper that we know give none; the others are published.
 Source: Gao, Chen, Li: Post: device placement with cross-entropy minimization and proximal policy optimization,
 NeurIPS 2018, algorithm 1.
 """
@@ -36,6 +38,8 @@ class IndependentChoices:
         """[groups, devices]"""
         self.kl_weight = 1.0
         """weight of the penalty, adapted so that the divergence stays near its aim"""
+        self.divergences: list[float] = []
+        """mean KL divergence of a group in each ascent so far"""
 
     def probabilities(self) -> NDArray[np.float64]:
         """[groups, devices]; 0 where a group may not be."""
@@ -63,9 +67,11 @@ class IndependentChoices:
         steps: int,
         learning_rate: float,
         kl_aim: float,
+        common_gain: float = 0.0,
     ) -> float:
         """Ascend the gradient of E[Σ_m f(d_m)/f_old(d_m) · A] − w · Σ_m KL(f_old ‖ f), then adapt w to `kl_aim`.
 
+        `common_gain` times the mean over the groups of the first term's gradient is added to that of each group.
         The second derivative of w · KL is at most w / 2, so an ascent in steps of more than 4 / w would run away from
         the maximum: each step is `learning_rate` / (1 + w). `placements` [batch, groups] were sampled from the present
         choices, `advantages` is [batch]. Returns the resulting mean KL divergence of a group.
@@ -79,9 +85,11 @@ class IndependentChoices:
         for _ in range(steps):
             weights = new[groups, placements] / old_of_chosen * advantages[:, None]
             gain = np.einsum("bg,bgd->gd", weights, chosen) - weights.sum(axis=0)[:, None] * new
-            self.parameters += step * (gain / len(placements) - self.kl_weight * (new - old))
+            gain = (gain + common_gain * gain.mean(axis=0)) / len(placements)
+            self.parameters += step * (gain - self.kl_weight * (new - old))
             new = self.probabilities()
         divergence = mean_divergence(old, new)
+        self.divergences.append(divergence)
         self._adapt(divergence, kl_aim)
         return divergence
 
@@ -134,10 +142,16 @@ class Post:
         "learning rate of plain gradient ascent; a step is this divided by 1 plus the penalty's weight (ours)",
     )
     kl_aim: float = number(
-        0.03,
+        0.06,
         1e-9,
         100.0,
         "aim for a group's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
+    )
+    common_gain: float = number(
+        10.0,
+        0.0,
+        1e3,
+        "how many times the gain's mean over all groups is added to each group's own in an ascent step (ours)",
     )
     prior: str = control.prior()
     frozen: bool = control.frozen()
@@ -146,8 +160,11 @@ class Post:
         require_allowed(self, "post")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        scorer = Scorer(problem, should_stop)
         choices = IndependentChoices(problem.allowed, prior_scores(problem, self.prior))
+        self.learn(Scorer(problem, should_stop), choices, rng)
+
+    def learn(self, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
+        """Sample placements from `choices` and improve these until the scorer's budget is spent."""
         batches_a_round = max(1, self.cross_entropy_samples // self.ppo_samples)
         while not scorer.over():
             self._run_round(batches_a_round, scorer, choices, rng)
@@ -173,6 +190,7 @@ class Post:
                     steps=self.ppo_steps,
                     learning_rate=learning_rate,
                     kl_aim=self.kl_aim,
+                    common_gain=self.common_gain,
                 )
         assert scored is not None
         if self.frozen:

@@ -60,6 +60,8 @@ class Ascent:
     """aim for the mean divergence of a stage; the penalty's weight adapts to it"""
     gradient_norm: float
     """the gradient's global norm is clipped to this"""
+    exploration: float
+    """share of a uniform choice in each stage"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class StageActor:
                     return None
                 scores, state = self._network(encoded, slice(stage, stage + 1), previous, state)
                 scores = scores[:, 0] + self._prior_scores[stage]
-                logarithms = log_probabilities(scores, self._allowed[stage], 0.0).double().numpy()
+                logarithms = log_probabilities(scores, self._allowed[stage], self._ascent.exploration).double().numpy()
                 placements[:, stage] = choose(logarithms, uniforms[stage], certain)
                 previous = self._one_hot(placements[:, stage : stage + 1])
         return placements
@@ -135,7 +137,7 @@ class StageActor:
         before = np.concatenate([np.full((len(placements), 1), self._devices), placements[:, :-1]], axis=1)
         encoded = self._network.encode(self._features)
         scores, _ = self._network(encoded, slice(None), self._one_hot(before), None)
-        return log_probabilities(scores + self._prior_scores, self._allowed, 0.0)
+        return log_probabilities(scores + self._prior_scores, self._allowed, self._ascent.exploration)
 
     def _step(self, loss: Tensor) -> float:
         self._optimiser.begin()

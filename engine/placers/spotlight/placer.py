@@ -2,8 +2,9 @@
 
 The score of the finished placement is the reward of all stages. Deviations: groups are described by Placeto's features
 (times, bytes, degrees, longest paths) and their adjacency, not by embeddings of types and shapes; advantages are
-divided by their deviation; missing memory counts as in Placeto. All values are marked "ours": they are our choice,
-since the parts of the paper that we know give none. Loads torch only when it places.
+divided by their deviation; a share of each stage's choice is uniform; missing memory counts as in Placeto. All values
+are marked "ours": they are our choice, since the parts of the paper that we know give none. Loads torch only when it
+places.
 Source: Gao, Chen, Li: Spotlight: optimizing device placement for training deep neural networks, ICML 2018.
 """
 
@@ -36,6 +37,12 @@ class Spotlight:
         "aim for a stage's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
     )
     gradient_norm: float = number(1.0, 1e-6, 1e6, "the gradient's global norm is clipped to this (ours)")
+    exploration: float = number(
+        0.02,
+        0.0,
+        1.0,
+        "share of a uniform choice that is mixed into each stage's, so that none is ever certain (ours)",
+    )
     width: int = whole(64, 1, 1024, "width of the LSTMs (ours)")
     prior: str = control.prior()
     frozen: bool = control.frozen()
@@ -58,7 +65,7 @@ class Spotlight:
         from engine.placers.spotlight.actor import Ascent, StageActor
 
         learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
-        ascent = Ascent(self.ppo_steps, learning_rate, self.kl_aim, self.gradient_norm)
+        ascent = Ascent(self.ppo_steps, learning_rate, self.kl_aim, self.gradient_norm, self.exploration)
         actor = StageActor(scorer.graph, rng, width=self.width, ascent=ascent)
         while not scorer.over():
             placements = actor.sample(scorer.room(self.samples), rng, scorer.over)

@@ -81,6 +81,31 @@ def test_one_small_ascent_step_follows_the_numerical_gradient() -> None:
     assert np.allclose((choices.parameters - start) / (1e-3 / (1 + 1.0)), gradient, atol=1e-6)
 
 
+def test_the_common_gain_moves_all_groups_by_the_mean_of_their_gains() -> None:
+    rng = np.random.default_rng(4)
+    placements, advantages = rng.integers(0, 3, (10, 5)).astype(np.int32), rng.normal(0, 1, 10)
+    moved = []
+    for common_gain in (0.0, 7.0):
+        choices = IndependentChoices(np.ones((5, 3), dtype=bool))
+        choices.ascend(placements, advantages, steps=1, learning_rate=0.5, kl_aim=1.0, common_gain=common_gain)
+        moved.append(choices.parameters)
+    assert np.allclose(moved[1], moved[0] + 7.0 * moved[0].mean(axis=0))
+
+
+def test_on_eight_devices_the_groups_of_a_chain_agree_sooner_with_a_common_gain() -> None:
+    """Each group should be where its neighbour is; which device that is makes no difference at the start."""
+    cut = {}
+    for common_gain in (0.0, 10.0):
+        rng, choices = np.random.default_rng(0), IndependentChoices(np.ones((64, 8), dtype=bool))
+        for _ in range(60):
+            placements = choices.sample(20, rng)
+            cuts = (placements[:, 1:] != placements[:, :-1]).mean(axis=1)
+            advantages = (cuts.mean() - cuts) / max(cuts.std(), 1e-9)
+            choices.ascend(placements, advantages, steps=10, learning_rate=1.0, kl_aim=0.06, common_gain=common_gain)
+        cut[common_gain] = cuts.mean()
+    assert cut[10.0] < 0.5 * cut[0.0]
+
+
 def test_the_penalty_pulls_back_to_the_old_choices() -> None:
     placements, advantages = np.array([[0], [1]], dtype=np.int32), np.array([1.0, -1.0])
     moved = []

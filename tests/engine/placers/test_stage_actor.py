@@ -12,7 +12,7 @@ from engine.placeto.features import group_graph
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 
-ASCENT = Ascent(steps=4, learning_rate=3e-3, kl_aim=0.03, gradient_norm=1.0)
+ASCENT = Ascent(steps=4, learning_rate=3e-3, kl_aim=0.03, gradient_norm=1.0, exploration=0.0)
 
 
 def make_actor(ascent: Ascent = ASCENT) -> StageActor:
@@ -72,6 +72,20 @@ def test_learning_makes_the_better_placements_likelier() -> None:
     assert gained[:8].mean() > 0 > gained[8:].mean()
 
 
+def test_a_share_of_a_uniform_choice_keeps_every_stage_open() -> None:
+    """However one-sided the advantages, no device falls below its share of the exploration."""
+    least = []
+    for exploration in (0.0, 0.2):
+        actor = make_actor(Ascent(4, 0.1, 100.0, 1.0, exploration=exploration))
+        for _ in range(30):
+            placements = sample(actor, 16)
+            actor.learn(placements, (placements.mean(axis=1) - 0.5) * 4)
+        with torch.no_grad():
+            open_stages = actor.logarithms(placements).exp().numpy()[:, 2:]
+        least.append(open_stages.min())
+    assert least[0] < 0.05 and least[1] >= 0.2 / 3 - 1e-6
+
+
 def test_a_heavier_penalty_keeps_the_policy_closer() -> None:
     moved = []
     for weight in (0.1, 100.0):
@@ -84,7 +98,7 @@ def test_a_heavier_penalty_keeps_the_policy_closer() -> None:
 
 @pytest.mark.parametrize(("aim", "expected"), [(1e-9, 2.0), (1e3, 0.5)])
 def test_the_weight_of_the_penalty_is_doubled_or_halved(aim: float, expected: float) -> None:
-    actor = make_actor(Ascent(steps=2, learning_rate=3e-3, kl_aim=aim, gradient_norm=1.0))
+    actor = make_actor(Ascent(steps=2, learning_rate=3e-3, kl_aim=aim, gradient_norm=1.0, exploration=0.0))
     actor.learn(sample(actor, 8), np.array([1.0, -1.0] * 4))
     assert actor.kl_weight == expected
 
