@@ -17,7 +17,11 @@ class PublishedScope:
     families: str = text(
         "nmt,ptb,cifar10", "names, with commas; the paper's three", ", ".join(FAMILIES), require_families
     )
-    cluster: str = text("2xK80", "shorthand of the cluster on which everything is trained and tested")
+    cluster: str = text(
+        "2xK80-measured",
+        "shorthand of the cluster on which everything is trained and tested; with plain K80s a second device gains so "
+        "little that policies stay on one",
+    )
     seeds: int = whole(3, 1, 1000, "trainings of each network on each family")
     episodes: int = whole(5000, 1, 1_000_000, "of each training on a family")
     checkpoints: int = whole(5, 1, 1000, "greedy passes over the test graphs in each training, evenly spaced")

@@ -1,16 +1,12 @@
 """The experiments with the published networks from end to end on small graphs, their children in this process."""
 
-import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from engine.child.parent import Results
 from engine.events import Json
-from engine.zoo.families.family import PreparedFamily
-from engine.zoo.families.members import members
 from experiments import ablations, figure5
 from experiments.ablations import REFERENCE, VARIANTS
 from experiments.keeping import kept_results
@@ -20,6 +16,7 @@ from experiments.published import trainings
 from experiments.published.scope import make_published_scope
 from experiments.published.trainings import order_of, train_in_child
 from tests.engine.small_runs import prepared_graph
+from tests.experiments.small_experiments import children_in, family_of
 
 Run = Callable[..., str]
 
@@ -28,19 +25,9 @@ Run = Callable[..., str]
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
     """Of experiments of a second."""
 
-    def here(target: str, order: dict[str, Json], *_: object, **__: object) -> Results:
-        module, function = target.split(":")
-        found: Results = getattr(importlib.import_module(module), function)(order, tmp_path, lambda *_: None)
-        return found
-
-    def family(name: str, *_: object, seed: int, count: int, only: str) -> PreparedFamily:
-        kept = sum(member.split == only for member in members(name, seed, count))
-        graphs = tuple(prepared_graph(6 + index % 2) for index in range(kept))
-        return PreparedFamily(name, graphs, graphs)
-
     for module in (kept_results, trainings):
-        monkeypatch.setattr(module, "run_in_child", here)
-    monkeypatch.setattr(policy_problems, "prepared_family", family)
+        monkeypatch.setattr(module, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(policy_problems, "prepared_family", family_of(lambda index: prepared_graph(6 + index % 2)))
     monkeypatch.setattr(trainings, "WORK", tmp_path / "work")
     monkeypatch.setattr("experiments.published.optimising.WORK", tmp_path / "work")
     monkeypatch.setitem(trainings.PUBLISHED, "message_rounds", 1)

@@ -1,6 +1,5 @@
 """The experiments with policies from end to end on small graphs, their children in this process."""
 
-import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from engine.child.parent import Results
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.zoo.families.family import PreparedFamily
-from engine.zoo.families.members import members
 from experiments.policies import cross_family, learning_choices, zero_shot
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
 from experiments.policies import rnn as policy_rnn
 from tests.engine.small_runs import prepared_graph
+from tests.experiments.small_experiments import children_in, family_of
 
 CHILDREN = (policy_making, policy_measuring, policy_rnn, learning_choices)
 
@@ -27,19 +24,9 @@ CHILDREN = (policy_making, policy_measuring, policy_rnn, learning_choices)
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
     """Of experiments of a few seconds."""
 
-    def here(target: str, order: dict[str, Json], *_: object, **__: object) -> Results:
-        module, function = target.split(":")
-        found: Results = getattr(importlib.import_module(module), function)(order, tmp_path, lambda *_: None)
-        return found
-
-    def family(name: str, *_: object, seed: int, count: int, only: str) -> PreparedFamily:
-        kept = sum(member.split == only for member in members(name, seed, count))
-        graphs = tuple(prepared_graph(8 + index % 3) for index in range(kept))
-        return PreparedFamily(name, graphs, graphs)
-
     for module in CHILDREN:
-        monkeypatch.setattr(module, "run_in_child", here)
-    monkeypatch.setattr(policy_problems, "prepared_family", family)
+        monkeypatch.setattr(module, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(policy_problems, "prepared_family", family_of(lambda index: prepared_graph(8 + index % 3)))
     monkeypatch.setattr(policy_problems, "kept_zoo_graph", lambda *_: prepared_graph(9))
     for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):
         monkeypatch.setattr(policy_measuring, name, 0.05)
