@@ -6,7 +6,6 @@ divergence of its updates. RNN and hierarchical placer: how many placements of e
 and their entropy. No trivial placement counts as an answer of these three.
 """
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
@@ -18,18 +17,16 @@ from engine import VERSION
 from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.files.whole_files import write_whole
 from engine.placers.post import IndependentChoices, Post
 from engine.placers.registry import make_placer
 from engine.placers.scorer import Scorer
-from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.trivial import one_device_placements
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.rnn_paper import TENTHS, Heard, HeardProblem
-from experiments.zoo_graphs import prepared_zoo_graph
+from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments own_best"
 NAME = "own_best"
@@ -39,6 +36,8 @@ SEARCH = "local_search"
 EVALUATIONS = {SEARCH: 2400, "post": 2400, "rnn": 2000, "hierarchical": 2000}
 SEEDS = {SEARCH: 5, "post": 5, "rnn": 3, "hierarchical": 3}
 PROCESSES = 2
+WORK = Path(".cache") / "zoo"
+"""where the children find the graphs"""
 
 LEAST_SHARE = 0.5
 """of local search's gain, on the clusters of `GAINS_COUNT_ON`"""
@@ -57,7 +56,7 @@ def run(folder: Path, report: ReportLine) -> str:
         orders = {" ".join(map(str, key.values())): key for key in keys(method)}
         for graph in GRAPHS:
             if any(key["graph"] == graph and key not in kept for key in orders.values()):
-                _provide(graph, report)
+                kept_zoo_graph(WORK / code_state(), graph, report)  # the children find it there
         measure_missing(kept, "experiments.own_best:in_child", orders, PROCESSES, report)
         write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
@@ -73,22 +72,10 @@ def keys(method: str, graph: str | None = None, cluster: str | None = None) -> l
     ]
 
 
-def _graph_path(graph: str) -> Path:
-    """Where the children find a graph of the zoo."""
-    return Path(tempfile.gettempdir()) / f"placeto-{NAME}" / f"{graph}-{code_state()}.prepared"
-
-
-def _provide(graph: str, report: ReportLine) -> None:
-    path = _graph_path(graph)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, prepared_zoo_graph(graph, report).to_bytes())
-
-
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """A run's figures; `arguments` is its key."""
     order: dict[str, Any] = arguments
-    prepared = PreparedGraph.from_bytes(_graph_path(order["graph"]).read_bytes())
+    prepared = kept_zoo_graph(WORK / code_state(), order["graph"], lambda _: None)
     problem = problem_on(prepared, order["cluster"])
     return {}, {RESULT: figures(problem, order["method"], order["seed"], order["evaluations"])}
 

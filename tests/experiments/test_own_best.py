@@ -63,7 +63,7 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
     told: list[str] = []
     monkeypatch.setattr(own_best, "measure_missing", measured)
-    monkeypatch.setattr(own_best, "_provide", lambda *_: None)
+    monkeypatch.setattr(own_best, "kept_zoo_graph", lambda *_: prepared_graph())
     monkeypatch.setattr(own_best, "EVALUATIONS", {"local_search": 20, "post": 20, "rnn": 20, "hierarchical": 20})
     monkeypatch.setattr(own_best, "GRAPHS", ("nmt",))
     monkeypatch.setattr(own_best, "CLUSTERS", ("2xK80",))
