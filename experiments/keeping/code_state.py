@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -24,9 +25,17 @@ DECIDING = (
 DIGITS = 12
 
 
-@cache
+_ONE_AT_A_TIME = threading.Lock()
+
+
 def code_state() -> str:
     """The digest of the code as it is on disk; comments, docstrings and layout do not count."""
+    with _ONE_AT_A_TIME:  # Python 3.11 may not parse sources in two threads at a time
+        return _computed()
+
+
+@cache
+def _computed() -> str:
     root = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for package in DECIDING:

@@ -168,7 +168,7 @@ def events_of(visitor: Visitor, path: str) -> list[dict[str, Any]]:
 def without_times(value: Any) -> Any:
     """`value` without what a clock has measured."""
     if isinstance(value, Mapping):
-        return {key: without_times(part) for key, part in value.items() if not key.endswith("_seconds")}
+        return {key: without_times(part) for key, part in value.items() if not key.endswith("seconds")}
     return [without_times(part) for part in value] if isinstance(value, list) else value
 
 

@@ -27,6 +27,7 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
     create_project(page, "Bad connection")
     upload(page, path)
     start_run(page, evaluations=20_000)
+    expect(page.get_by_label("Episode shown"), "the run has begun").to_be_enabled()
     with Wire(address).working() as wire:
         watched = page.context.new_page()
         watched.goto(page.url.replace(address, wire.address))

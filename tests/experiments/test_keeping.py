@@ -1,6 +1,7 @@
 """Kept results, the digest of the code, and the statistics of tables."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.stats import t
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from experiments.keeping import code_state as code_state_module
 from experiments.keeping import kept_results, statistics
 from experiments.keeping.code_state import code_state, meaning
 from experiments.keeping.kept_results import RESULT, KeptResults, measure_missing
@@ -50,7 +52,9 @@ def test_the_digest_sees_code_alone() -> None:
     source = 'def double(x):\n    """Twice."""\n    return 2 * x  # exact\n'
     assert meaning(source) == meaning("def double(x):\n    return (2 * x)\n")
     assert meaning(source) != meaning("def double(x):\n    return 3 * x\n")
-    assert code_state() == code_state()
+    code_state_module._computed.cache_clear()
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: code_state(), range(4)))) == 1, "threads may ask at the same time"
 
 
 def test_the_bootstrap_keeps_the_values_of_a_unit_together() -> None:
