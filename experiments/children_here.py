@@ -1,6 +1,7 @@
 """Runs the children of a module in this process, which is a child already: a new process takes seconds to start."""
 
 import importlib
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,7 @@ def children_here(module: ModuleType, folder: Path) -> Iterator[None]:
 
     def run(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
         module_name, name = function.split(":")
-        child_folder = folder / f"child_{len(list(folder.iterdir()))}"
-        child_folder.mkdir()
+        child_folder = Path(tempfile.mkdtemp(prefix="child_", dir=folder))  # several threads may ask at a time
         function_here = getattr(importlib.import_module(module_name), name)
         results: Results = function_here(dict(arguments), child_folder, no_progress)
         return results
