@@ -15,7 +15,6 @@ import numpy as np
 
 from engine import VERSION, api
 from engine.bench.problems import problem_on
-from engine.child.parent import no_progress
 from engine.graphs.grouping.grouping import group_ops
 from engine.placers import heft, m_etf
 from engine.placers.auto import MOST_OPS_TO_RELAX
@@ -23,10 +22,10 @@ from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.placers.m_sct import MSct
 from engine.placers.registry import make_placer
 from engine.problem import PlacementProblem
-from engine.problem.trivial import one_device_placements
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, tasks_of_phases
 from engine.zoo.families.catalogue import FAMILIES
-from engine.zoo.families.family import prepared_family
+from experiments.best_found import best_one_device_us
+from experiments.family_graphs import first_graphs, first_names
 from experiments.keeping.kept_results import KeptResults
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
@@ -35,7 +34,8 @@ from experiments.table1 import ROWS
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments list_schedules"
-FAMILY_CACHE = Path(".cache") / "families"
+FAMILY_GRAPHS = 10
+"""held out of each family"""
 FAMILY_CLUSTER = "4xK80"
 ZOO = "zoo"
 READINGS: dict[str, Callable[[PlacementProblem], Tasks]] = {
@@ -102,9 +102,9 @@ def scheduled_graphs(report: ReportLine) -> Iterator[ScheduledGraph]:
         yield ScheduledGraph(ZOO, row.graph, f"{row.gpus}xK80", partial(zoo, row.graph))
     for family in [name for name, row in FAMILIES.items() if not row.variant_of]:
         report(f"the graphs of {family}")
-        graphs = prepared_family(family, FAMILY_CACHE, no_progress, only="test").test
-        for index, graph in enumerate(graphs):
-            yield ScheduledGraph(family, f"{family}, test graph {index}", FAMILY_CLUSTER, partial(_same, graph))
+        graphs = first_graphs(family, "test", FAMILY_GRAPHS)
+        for name, graph in zip(first_names(family, "test", FAMILY_GRAPHS), graphs, strict=True):
+            yield ScheduledGraph(family, name, FAMILY_CLUSTER, partial(_same, graph))
 
 
 def _same(prepared: api.PreparedGraph) -> api.PreparedGraph:
@@ -115,7 +115,7 @@ def result_of(prepared: api.PreparedGraph, cluster: str) -> dict[str, api.Json]:
     """What is kept of a graph: the variants' shares, and what relates them to the yardstick."""
     problem = problem_on(prepared, cluster, EVALUATIONS)
     found = {name: round(share, 4) for name, share in shares(prepared, cluster).items()}
-    return {"shares": dict(found), "problem": key_of(problem), "one_device_us": _one_device_us(problem)}
+    return {"shares": dict(found), "problem": key_of(problem), "one_device_us": best_one_device_us(problem)}
 
 
 def with_best_known(result: Mapping[str, Any], lines: Mapping[str, BestKnown]) -> Shares:
@@ -126,14 +126,10 @@ def with_best_known(result: Mapping[str, Any], lines: Mapping[str, BestKnown]) -
     return found
 
 
-def _one_device_us(problem: PlacementProblem) -> float:
-    return float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
-
-
 def shares(prepared: api.PreparedGraph, cluster: str) -> Shares:
     """Step times of all variants as shares of the best single device's; each its own placement, whatever its memory."""
     problem = problem_on(prepared, cluster, EVALUATIONS)
-    one_device_us = _one_device_us(problem)
+    one_device_us = best_one_device_us(problem)
     unmerged = dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, None))
     found: Shares = {}
     readings = [(prepared, name, tasks_of) for name, tasks_of in READINGS.items()]

@@ -19,7 +19,7 @@ from engine.placers.regal.placer import Regal
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
-from engine.problem.trivial import one_device_placements
+from experiments.best_found import best_one_device_us
 from experiments.family_graphs import first_graphs, first_names
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over, paired_mean
@@ -103,8 +103,7 @@ def measured(
     }
     found: dict[str, Json] = {}
     for name, graph in test.items():
-        one_device = problem_on(graph, cluster)
-        one_device_us = float(one_device.simulator.evaluate(one_device_placements(one_device)).step_time_us.min())
+        one_device_us = best_one_device_us(problem_on(graph, cluster))
         shares: dict[str, Json] = {}
         for method, place in placers.items():
             for budget in budgets:

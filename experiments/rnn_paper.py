@@ -24,10 +24,10 @@ from engine.placers.registry import make_placer
 from engine.placers.sequence.settings import RnnSettings
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.learning import Learned
-from engine.problem.trivial import one_device_placements
 from engine.run import resumable
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations
+from experiments.best_found import best_one_device_us
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -120,7 +120,7 @@ def run(folder: Path, report: ReportLine) -> str:
     problem = problem_on(prepared_graph(report), CLUSTER)
     if _key("random", {}) not in kept:
         kept.add(_key("random", {}), dataclasses.asdict(drawn_at_random(problem, EVALUATIONS)))
-    one_device_us = float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
+    one_device_us = best_one_device_us(problem)
     for preset in PRESETS:
         for tenth in range(1, TENTHS + 1):
             key = _key("rnn", {"preset": preset}, tenth)

@@ -17,7 +17,7 @@ from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.registry import PLACERS, make_placer
 from engine.prepared import PreparedGraph
-from engine.problem.trivial import one_device_placements
+from experiments.best_found import best_one_device_us
 from experiments.family_graphs import first_graphs
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import paired_mean
@@ -191,7 +191,7 @@ def share_of(
 ) -> float:
     """The step time of the method's own best placement as a share of the best single device's."""
     problem = problem_on(prepared, cluster, evaluations)
-    one_device_us = float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
+    one_device_us = best_one_device_us(problem)
     make_placer(method, changes).place(problem, np.random.default_rng(seed), lambda: False)
     return problem.ledger.best_time_us / one_device_us
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.problem.trivial import one_device_placements
+from experiments.best_found import best_one_device_us
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement
 from experiments.pages import table_of_figures
 from experiments.published.scope import PublishedScope
@@ -49,7 +49,7 @@ def curve_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values)
     problem = order.problems("test")[FIRST][1]
-    one_device_us = float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
+    one_device_us = best_one_device_us(problem)
     training = FamilyTraining([problem], order.placeto(), order.episodes, np.random.default_rng(order.seed))
     kept: dict[str, Any] = {"ends": [], "seconds": 0.0}
     for batch in resumed(training, arguments, kept):

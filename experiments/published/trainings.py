@@ -19,8 +19,8 @@ from engine.files.whole_files import write_whole
 from engine.placeto.kept_policy import KeptPolicy, Weights
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
-from engine.problem.trivial import one_device_placements
 from engine.zoo.families.split import Split
+from experiments.best_found import best_one_device_us
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
@@ -107,7 +107,7 @@ def work_path(key: Measurement, suffix: str) -> Path:
 
 def shares_of(problem: PlacementProblem, placements: NDArray[np.int32]) -> list[float | None]:
     """The step times of `placements` [batch, groups] as shares of the best single device's; None for one too large."""
-    one_device_us = problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min()
+    one_device_us = best_one_device_us(problem)
     evaluations = problem.simulator.evaluate(placements)
     pairs = zip(evaluations.step_time_us, problem.feasible(evaluations), strict=True)
     return [float(time_us / one_device_us) if feasible else None for time_us, feasible in pairs]
