@@ -233,7 +233,7 @@ class Session:
     def _group_graph(self) -> GroupGraph:
         return group_graph(self._problem)
 
-    @property
+    @cached_property
     def _problem(self) -> PlacementProblem:
         graph, costs, grouping = self.prepared.graph, self.prepared.costs, self.prepared.grouping
         return PlacementProblem(graph, costs, grouping, self.cluster, self.allowed, Budget(1), simulator=self._by_group)

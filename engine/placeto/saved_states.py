@@ -17,8 +17,8 @@ from engine.placeto.weights import set_weights, weights_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-STATE = "placeto's state"
-"""how errors name Placeto's"""
+STATE = "the saved state"
+"""how errors name it"""
 
 
 def network_arrays(network: nn.Module, optimiser: Optimiser) -> dict[str, NDArray[np.generic]]:

@@ -33,8 +33,9 @@ def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Gene
     `spread` is the deviation of the factors' logarithms. Bytes, groups and allowed devices stay. Raises CostError if a
     step could become too long to be simulated.
     """
-    factors = np.exp(spread * rng.standard_normal(int(type_of_op(problem).max()) + 2))
-    return with_factors(problem, factors[:-1], float(factors[-1]))
+    types = type_of_op(problem)
+    factors = np.exp(spread * rng.standard_normal(int(types.max()) + 2))
+    return with_factors(problem, factors[types], float(factors[-1]))
 
 
 @compiled

@@ -72,7 +72,7 @@ def judged(problem: PlacementProblem, placements: NDArray[np.int32], *, choose: 
     unjudged = Robustness(None, None, None, 0, len(placements), 0.0, fastest_us)
     work = DRAWS * len(placements) * (problem.graph.op_count + problem.graph.edge_count)
     if work > MOST_WORK and not choose:
-        note = f"{work:,} simulated ops and edges are too many for a figure that was not asked for"
+        note = f"the graph is too large to judge unasked: {work:,} simulated ops and edges, at most {MOST_WORK:,}"
         return Judgement(placements[0], dataclasses.replace(unjudged, note=note))
     try:
         step_times_us = step_times_of_draws(problem, placements)
@@ -109,14 +109,14 @@ def step_times_of_draws(problem: PlacementProblem, placements: NDArray[np.int32]
     Raises CostError if a step could become too long to be simulated.
     """
     kinds = len({device.kind for device in problem.cluster.devices})
-    types = int(type_of_op(problem).max()) + 1
+    types = type_of_op(problem)
     speed_of_link = _speed_of_link(problem)
     step_times_us = np.empty((DRAWS, len(placements)))
     for draw in range(DRAWS):
         rng = np.random.default_rng([DRAWS_SEED, draw])
-        time_factors = rng.uniform(1 - SPREAD, 1 + SPREAD, (kinds, types))
+        time_factors = rng.uniform(1 - SPREAD, 1 + SPREAD, (kinds, int(types.max()) + 1))
         bandwidth_factors = rng.uniform(1 - SPREAD, 1 + SPREAD, int(speed_of_link.max()) + 1)
-        varied = with_factors(problem, time_factors, bandwidth_factors[speed_of_link])
+        varied = with_factors(problem, time_factors[:, types], bandwidth_factors[speed_of_link])
         step_times_us[draw] = varied.simulator.evaluate(placements).step_time_us
     return step_times_us
 

@@ -20,12 +20,12 @@ def with_factors(
 ) -> PlacementProblem:
     """`problem` with op times and bandwidths multiplied, in a ledger of its own. Bytes, groups and pins stay.
 
-    `time_factors` is [types], or [kinds, types] in the order in which the kinds of the cluster's devices first appear;
+    `time_factors` is [ops], or [kinds, ops] in the order in which the kinds of the cluster's devices first appear;
     `bandwidth_factors` is one for all links, or [devices, devices]. Raises CostError if a step could become too long to
     be simulated.
     """
     costs = problem.costs.by_kind(problem.cluster.devices)
-    costs = dataclasses.replace(costs, time_us=costs.time_us * time_factors[..., type_of_op(problem)])
+    costs = dataclasses.replace(costs, time_us=costs.time_us * time_factors)
     bandwidth = problem.cluster.bandwidth_bytes_per_us * bandwidth_factors
     bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)

@@ -7,32 +7,28 @@ to the end, while the public code repeats its last placement after 500 updates.
 Source: Mirhoseini et al.: Device placement optimization with reinforcement learning, ICML 2017, arXiv 1706.04972.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from engine.events import Json, ShouldStop
+from engine.events import Json
+from engine.placers.sequence.placer import SequencePlacer
 from engine.placers.sequence.settings import RnnSettings
 from engine.problem import PlacementProblem
 from engine.settings.making import make_settings
 
+if TYPE_CHECKING:
+    from engine.placers.sequence.model import RnnModel
 
-class Rnn:
+
+class Rnn(SequencePlacer):
     """Trains the network on the problem; the ledger keeps the best placement that it finds."""
 
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `RnnSettings`; `preset` sets the defaults of the others. Raises SettingsError."""
-        self.settings = make_settings("rnn", RnnSettings, settings)
-        self._state: bytes | None = None
+        self.settings: RnnSettings = make_settings("rnn", RnnSettings, settings)
 
-    def resume(self, state: bytes) -> None:
-        """Load the state of an earlier `PlacerState`: the next `place` continues from there."""
-        self._state = state
-
-    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
+    def _model(self, problem: PlacementProblem, rng: np.random.Generator) -> "RnnModel":
         from engine.placers.sequence.model import RnnModel  # torch takes seconds to load
-        from engine.placers.sequence.training import SequenceTraining
 
-        model = RnnModel(problem, self.settings, rng)
-        training = SequenceTraining(problem, model, self.settings, rng, should_stop)
-        if self._state is not None:
-            training.restore(self._state)
-        training.run()
+        return RnnModel(problem, self.settings, rng)

@@ -151,7 +151,7 @@ def test_a_state_of_other_settings_is_refused() -> None:
 def test_a_broken_state_is_refused() -> None:
     with pytest.raises(SettingsError) as caught:
         train(random_problem(2), state=b"\x80\x04N.")
-    assert str(caught.value) == "placeto's state: this is not a file of Placeto; allowed: a file written by Placeto"
+    assert str(caught.value) == "the saved state: this is not a file of Placeto; allowed: a file written by Placeto"
 
 
 @BOTH_PRESETS
