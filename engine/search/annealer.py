@@ -1,12 +1,14 @@
 """A simulated-annealing search that runs chunk by chunk and can go on from a saved state."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Json
 from engine.files.archive import pack, unpack
+from engine.graphs.grouping.grouping import Grouping
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealing import WALK, Walk, anneal
 from engine.search.chunk_result import chunk_best, new_chunk_result
@@ -26,11 +28,11 @@ SHORTEST_US = 1e-9
 class Annealer:
     """One walk over the placements of a problem."""
 
-    def __init__(self, problem: PlacementProblem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: PlacementProblem, rng: np.random.Generator, coarser: Sequence[Grouping] = ()) -> None:
         assert len(SHARES) == KINDS
         groups, ops = problem.group_count, problem.graph.op_count
         self._problem = problem
-        self._neighbourhood = make_neighbourhood(problem)
+        self._neighbourhood = make_neighbourhood(problem, coarser)
         self._scratch, self._found = problem.simulator.new_scratch(), new_chunk_result(groups)
         self._walk = Walk(
             numbers=records_of(1, WALK),
@@ -41,9 +43,11 @@ class Annealer:
                 chain_length=np.zeros(1, np.int64),
                 random=new_random_state(rng),
                 region=np.zeros(groups, np.int32),
+                stretch=np.zeros(ops, np.int32),
             ),
             before=np.zeros(ops, np.int32),
             shares=np.cumsum(SHARES),
+            level_shares=np.ones(1 + len(coarser)),
         )
 
     @property

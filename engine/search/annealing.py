@@ -121,6 +121,8 @@ class Walk(NamedTuple):
     """[ops] room for the critical chain"""
     shares: NDArray[np.float64]
     """[kinds of moves] cumulative frequencies"""
+    level_shares: NDArray[np.float64]
+    """[levels] cumulative frequencies"""
 
 
 @compiled
@@ -143,7 +145,7 @@ def anneal(
         if now.fresh:
             trial.moved[:] = trial.placement
         else:
-            propose(neighbourhood, trial, walk.shares)
+            propose(neighbourhood, trial, walk.shares, walk.level_shares)
         step_time_us = simulate_step(tables, scratch, trial.moved)
         note(found, trial.moved, step_time_us, missing_on_worst(scratch, neighbourhood.memory_bytes))
         missing_bytes = _missing_in_all(scratch, neighbourhood.memory_bytes)

@@ -14,88 +14,115 @@ from engine.simulator.compiled import compiled
 KINDS = 9
 SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION, LINK = range(KINDS)
 ATTEMPTS = 4
+ANY_DEVICE = -2
+"""stands for all units of a group, wherever they are"""
 
 
 class Trial(NamedTuple):
     """The arrays that a move reads and writes."""
 
     placement: NDArray[np.int32]
-    """[groups] the search's current placement"""
+    """[units] the search's current placement"""
     moved: NDArray[np.int32]
-    """[groups] the placement after the move"""
+    """[units] the placement after the move"""
     chain: NDArray[np.int32]
-    """[ops] the groups on the critical chain; the first `chain_length` are valid"""
+    """[ops] the units on the critical chain; the first `chain_length` are valid"""
     chain_length: NDArray[np.int64]
     """[1]"""
     random: RandomState
     """[1]"""
     region: NDArray[np.int32]
-    """[groups] room for the groups that a move has reached"""
+    """[units] room for the groups that a move has reached"""
+    stretch: NDArray[np.int32]
+    """[ops] room for the chain at a level: the first unit of each row of units of one group and device"""
 
 
 @compiled
-def propose(neighbourhood: Neighbourhood, trial: Trial, shares: NDArray[np.float64]) -> int:
+def propose(
+    neighbourhood: Neighbourhood, trial: Trial, shares: NDArray[np.float64], level_shares: NDArray[np.float64]
+) -> int:
     """Write a placement near `trial.placement` into `trial.moved`; returns the kind of the move.
 
-    `shares` [kinds] are the cumulative frequencies of the kinds. The placement changes unless no group can move.
+    `shares` [kinds] are the cumulative frequencies of the kinds, `level_shares` [levels] those of the levels. The
+    placement changes unless no group can move.
     """
     trial.moved[:] = trial.placement
-    if len(neighbourhood.movable) == 0:
+    level = _level(trial, level_shares)
+    if neighbourhood.first_movable[level] == neighbourhood.first_movable[level + 1]:
         return SINGLE
     for _ in range(ATTEMPTS):
         kind = int(np.searchsorted(shares, uniform(trial.random) * shares[-1], side="right"))
-        if _move(neighbourhood, trial, kind):
+        if _move(neighbourhood, trial, level, kind):
             return kind
-    _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
+    _move_one(neighbourhood, trial, _any_unit(neighbourhood, trial, _any_group(neighbourhood, trial, level)), level)
     return SINGLE
 
 
 @compiled
-def _move(neighbourhood: Neighbourhood, trial: Trial, kind: int) -> bool:
+def _level(trial: Trial, level_shares: NDArray[np.float64]) -> int:
+    if len(level_shares) == 1:
+        return 0
+    return int(np.searchsorted(level_shares, uniform(trial.random) * level_shares[-1], side="right"))
+
+
+@compiled
+def _move(neighbourhood: Neighbourhood, trial: Trial, level: int, kind: int) -> bool:
     if kind == CRITICAL:
-        return _move_one(neighbourhood, trial, _critical_group(neighbourhood, trial))
+        return _move_one(neighbourhood, trial, _critical_unit(neighbourhood, trial, level), level)
     if kind == SWAP:
-        return _swap(neighbourhood, trial)
+        return _swap(neighbourhood, trial, level)
     if kind == AROUND:
-        return _move_around(neighbourhood, trial)
+        return _move_around(neighbourhood, trial, level)
     if kind == CHAIN:
-        return _move_chain(neighbourhood, trial)
+        return _move_chain(neighbourhood, trial, level)
     if kind == BLOCK:
-        return _move_block(neighbourhood, trial)
+        return _move_block(neighbourhood, trial, level)
     if kind == JOIN:
-        return _join(neighbourhood, trial)
+        return _join(neighbourhood, trial, level)
     if kind == REGION:
-        return _move_region(neighbourhood, trial)
+        return _move_region(neighbourhood, trial, level)
     if kind == LINK:
-        return _move_link(neighbourhood, trial)
-    return _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
+        return _move_link(neighbourhood, trial, level)
+    return _move_one(
+        neighbourhood, trial, _any_unit(neighbourhood, trial, _any_group(neighbourhood, trial, level)), level
+    )
 
 
 @compiled
-def _any_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
-    return int(neighbourhood.movable[below(trial.random, len(neighbourhood.movable))])
+def _any_group(neighbourhood: Neighbourhood, trial: Trial, level: int) -> int:
+    first, beyond = neighbourhood.first_movable[level], neighbourhood.first_movable[level + 1]
+    return int(neighbourhood.movable[first + below(trial.random, beyond - first)])
 
 
 @compiled
-def _critical_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
-    """A random group of the critical chain, or any group if the chain is empty."""
+def _any_unit(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int:
+    """A random unit of `group`, which stands for those of its units that are on the same device."""
+    first, beyond = neighbourhood.first_member[group], neighbourhood.first_member[group + 1]
+    if beyond - first == 1:
+        return int(neighbourhood.members[first])
+    return int(neighbourhood.members[first + below(trial.random, beyond - first)])
+
+
+@compiled
+def _critical_unit(neighbourhood: Neighbourhood, trial: Trial, level: int) -> int:
+    """A random unit of the critical chain, or any unit if the chain is empty."""
     if trial.chain_length[0] == 0:
-        return _any_group(neighbourhood, trial)
+        return _any_unit(neighbourhood, trial, _any_group(neighbourhood, trial, level))
     return int(trial.chain[below(trial.random, trial.chain_length[0])])
 
 
 @compiled
-def _other_device(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int:
-    """A random device where `group` may be and is not, or `NO_DEVICE`."""
+def _other_device(neighbourhood: Neighbourhood, trial: Trial, unit: int) -> int:
+    """A random device where `unit` may be and is not, or `NO_DEVICE`."""
     devices = neighbourhood.allowed.shape[1]
-    current, others = trial.placement[group], 0
+    current, others = trial.placement[unit], 0
     for device in range(devices):
-        others += neighbourhood.allowed[group, device] and device != current
+        others += neighbourhood.allowed[unit, device] and device != current
     if others == 0:
         return NO_DEVICE
     left = below(trial.random, others)
     for device in range(devices):
-        if neighbourhood.allowed[group, device] and device != current:
+        if neighbourhood.allowed[unit, device] and device != current:
             if left == 0:
                 return device
             left -= 1
@@ -103,52 +130,72 @@ def _other_device(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int
 
 
 @compiled
-def _put(neighbourhood: Neighbourhood, trial: Trial, group: int, device: int) -> bool:
-    """Put `group` on `device` if it may be there; returns whether that is a change."""
-    if not neighbourhood.allowed[group, device] or trial.moved[group] == device:
-        return False
-    trial.moved[group] = device
-    return True
+def _put(neighbourhood: Neighbourhood, trial: Trial, group: int, current: int, device: int) -> bool:
+    """Put those units of `group` that are on `current` on `device`, where they may be; returns whether any moved."""
+    changed = False
+    for place in range(neighbourhood.first_member[group], neighbourhood.first_member[group + 1]):
+        unit = neighbourhood.members[place]
+        here = trial.moved[unit]
+        if here != device and (here == current or current == ANY_DEVICE) and neighbourhood.allowed[unit, device]:
+            trial.moved[unit] = device
+            changed = True
+    return changed
 
 
 @compiled
-def _move_one(neighbourhood: Neighbourhood, trial: Trial, group: int) -> bool:
-    device = _other_device(neighbourhood, trial, group)
-    return device != NO_DEVICE and _put(neighbourhood, trial, group, device)
+def _is_on(neighbourhood: Neighbourhood, trial: Trial, group: int, device: int) -> bool:
+    """Whether any unit of `group` is on `device` after what has moved."""
+    for place in range(neighbourhood.first_member[group], neighbourhood.first_member[group + 1]):
+        if trial.moved[neighbourhood.members[place]] == device:
+            return True
+    return False
 
 
 @compiled
-def _join(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _move_one(neighbourhood: Neighbourhood, trial: Trial, unit: int, level: int) -> bool:
+    """Move the group of `unit`, as far as it is on the same device."""
+    device, group = _other_device(neighbourhood, trial, unit), neighbourhood.group_of_unit[level, unit]
+    return device != NO_DEVICE and _put(neighbourhood, trial, group, trial.placement[unit], device)
+
+
+@compiled
+def _join(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Move a critical group to the device of one of its neighbours."""
-    group = _critical_group(neighbourhood, trial)
+    unit = _critical_unit(neighbourhood, trial, level)
+    group = neighbourhood.group_of_unit[level, unit]
     first, beyond = neighbourhood.first_neighbour[group], neighbourhood.first_neighbour[group + 1]
     if first == beyond:
         return False
-    neighbour = neighbourhood.neighbours[first + below(trial.random, beyond - first)]
-    return _put(neighbourhood, trial, group, trial.placement[neighbour])
+    neighbour = _any_unit(neighbourhood, trial, neighbourhood.neighbours[first + below(trial.random, beyond - first)])
+    return _put(neighbourhood, trial, group, trial.placement[unit], trial.placement[neighbour])
 
 
 @compiled
-def _swap(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _swap(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Swap the devices of a critical group and of any other group."""
-    one, other = _critical_group(neighbourhood, trial), _any_group(neighbourhood, trial)
+    one = _critical_unit(neighbourhood, trial, level)
+    other = _any_unit(neighbourhood, trial, _any_group(neighbourhood, trial, level))
     there, here = trial.placement[other], trial.placement[one]
-    if not (neighbourhood.allowed[one, there] and neighbourhood.allowed[other, here]):
+    if there == here or not (neighbourhood.allowed[one, there] and neighbourhood.allowed[other, here]):
         return False
-    return _put(neighbourhood, trial, one, there) and _put(neighbourhood, trial, other, here)
+    first, second = neighbourhood.group_of_unit[level, one], neighbourhood.group_of_unit[level, other]
+    if first == second:
+        return False
+    return _put(neighbourhood, trial, first, here, there) and _put(neighbourhood, trial, second, there, here)
 
 
 @compiled
-def _move_around(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _move_around(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Move a group, and each of its neighbours with probability 1/2, to one device."""
-    group = _any_group(neighbourhood, trial)
-    device = _other_device(neighbourhood, trial, group)
+    group = _any_group(neighbourhood, trial, level)
+    unit = _any_unit(neighbourhood, trial, group)
+    device = _other_device(neighbourhood, trial, unit)
     if device == NO_DEVICE:
         return False
-    _put(neighbourhood, trial, group, device)
+    _put(neighbourhood, trial, group, trial.placement[unit], device)
     for place in range(neighbourhood.first_neighbour[group], neighbourhood.first_neighbour[group + 1]):
         if uniform(trial.random) < 0.5:
-            _put(neighbourhood, trial, neighbourhood.neighbours[place], device)
+            _put(neighbourhood, trial, neighbourhood.neighbours[place], ANY_DEVICE, device)
     return True
 
 
@@ -159,46 +206,69 @@ def _stretch(trial: Trial, longest: int) -> int:
 
 
 @compiled
-def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _chain_at(neighbourhood: Neighbourhood, trial: Trial, level: int) -> int:
+    """Write the critical chain at `level` into `trial.stretch`; returns its length."""
+    length, last = 0, -1
+    for at in range(trial.chain_length[0]):
+        unit = trial.chain[at]
+        if at == 0 or not _are_together(neighbourhood, trial, level, unit, last):
+            trial.stretch[length] = last = unit
+            length += 1
+    return length
+
+
+@compiled
+def _are_together(neighbourhood: Neighbourhood, trial: Trial, level: int, one: int, other: int) -> bool:
+    """Whether two units are of one group of `level` and on one device."""
+    same_group = neighbourhood.group_of_unit[level, one] == neighbourhood.group_of_unit[level, other]
+    return bool(same_group and trial.placement[one] == trial.placement[other])
+
+
+@compiled
+def _move_chain(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Move a stretch of the critical chain to one device."""
-    length = trial.chain_length[0]
+    length = _chain_at(neighbourhood, trial, level)
     if length == 0:
         return False
     place = below(trial.random, length)
-    device = _other_device(neighbourhood, trial, trial.chain[place])
+    device = _other_device(neighbourhood, trial, trial.stretch[place])
     if device == NO_DEVICE:
         return False
     stretch = _stretch(trial, length // 4)
     changed = False
     for at in range(place, min(place + stretch, length)):
-        changed |= _put(neighbourhood, trial, trial.chain[at], device)
+        unit = trial.stretch[at]
+        group = neighbourhood.group_of_unit[level, unit]
+        changed |= _put(neighbourhood, trial, group, trial.placement[unit], device)
     return changed
 
 
 @compiled
-def _move_block(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _move_block(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Move those of a row of groups in topological order that share a device to another device."""
-    group = _any_group(neighbourhood, trial)
-    device = _other_device(neighbourhood, trial, group)
+    group = _any_group(neighbourhood, trial, level)
+    unit = _any_unit(neighbourhood, trial, group)
+    device = _other_device(neighbourhood, trial, unit)
     if device == NO_DEVICE:
         return False
-    groups, current = len(trial.placement), trial.placement[group]
-    size = _stretch(trial, groups // 8)
-    for member in range(group, min(group + size, groups)):
-        if trial.placement[member] == current:
-            _put(neighbourhood, trial, member, device)
+    beyond, current = neighbourhood.first_group[level + 1], trial.placement[unit]
+    size = _stretch(trial, (beyond - neighbourhood.first_group[level]) // 8)
+    for member in range(group, min(group + size, beyond)):
+        _put(neighbourhood, trial, member, current, device)
     return True
 
 
 @compiled
-def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _move_region(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Move a connected region of one device, grown from a group over half of the edges, to another device."""
-    group = _any_group(neighbourhood, trial)
-    device = _other_device(neighbourhood, trial, group)
+    group = _any_group(neighbourhood, trial, level)
+    unit = _any_unit(neighbourhood, trial, group)
+    device = _other_device(neighbourhood, trial, unit)
     if device == NO_DEVICE:
         return False
-    current, size = trial.placement[group], _stretch(trial, len(trial.placement) // 4)
-    _put(neighbourhood, trial, group, device)
+    groups = neighbourhood.first_group[level + 1] - neighbourhood.first_group[level]
+    current, size = trial.placement[unit], _stretch(trial, groups // 4)
+    _put(neighbourhood, trial, group, current, device)
     trial.region[0] = group
     done, reached = 0, 1
     while done < reached and reached < size:
@@ -206,39 +276,40 @@ def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
         done += 1
         for place in range(neighbourhood.first_neighbour[member], neighbourhood.first_neighbour[member + 1]):
             neighbour = neighbourhood.neighbours[place]
-            if trial.moved[neighbour] != current or reached == size or uniform(trial.random) < 0.5:
+            if reached == size or not _is_on(neighbourhood, trial, neighbour, current) or uniform(trial.random) < 0.5:
                 continue
-            if _put(neighbourhood, trial, neighbour, device):
+            if _put(neighbourhood, trial, neighbour, current, device):
                 trial.region[reached] = neighbour
                 reached += 1
     return True
 
 
 @compiled
-def _move_link(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+def _move_link(neighbourhood: Neighbourhood, trial: Trial, level: int) -> bool:
     """Save a transfer on the critical chain: move a stretch of the chain on one side of it to the other side."""
-    length = trial.chain_length[0]
+    length = _chain_at(neighbourhood, trial, level)
     if length < 2:
         return False
     begin = below(trial.random, length - 1)
     for step in range(length - 1):
         at = (begin + step) % (length - 1)
-        if trial.placement[trial.chain[at]] != trial.placement[trial.chain[at + 1]]:
-            return _save_transfer(neighbourhood, trial, at)
+        if trial.placement[trial.stretch[at]] != trial.placement[trial.stretch[at + 1]]:
+            return _save_transfer(neighbourhood, trial, level, length, at)
     return False
 
 
 @compiled
-def _save_transfer(neighbourhood: Neighbourhood, trial: Trial, at: int) -> bool:
+def _save_transfer(neighbourhood: Neighbourhood, trial: Trial, level: int, length: int, at: int) -> bool:
     """Move a stretch of the chain before or after the transfer behind place `at` to the device of the other side."""
-    length, stretch = trial.chain_length[0], _stretch(trial, trial.chain_length[0] // 4) - 1
-    place, away, step = at + 1, trial.placement[trial.chain[at]], 1
+    stretch = _stretch(trial, length // 4) - 1
+    place, away, step = at + 1, trial.placement[trial.stretch[at]], 1
     if uniform(trial.random) < 0.5:
-        place, away, step = at, trial.placement[trial.chain[at + 1]], -1
-    current, changed = trial.placement[trial.chain[place]], False
+        place, away, step = at, trial.placement[trial.stretch[at + 1]], -1
+    current, changed = trial.placement[trial.stretch[place]], False
     for _ in range(stretch):
-        if not 0 <= place < length or trial.placement[trial.chain[place]] != current:
+        if not 0 <= place < length or trial.placement[trial.stretch[place]] != current:
             break
-        changed |= _put(neighbourhood, trial, trial.chain[place], away)
+        group = neighbourhood.group_of_unit[level, trial.stretch[place]]
+        changed |= _put(neighbourhood, trial, group, current, away)
         place += step
     return changed

@@ -1,25 +1,41 @@
-"""The parts of a problem that a search's moves need: which groups can move, where to, and which are neighbours."""
+"""The parts of a problem that a search's moves need: groups at every level, where they can go, and their neighbours.
 
+A level is a grouping of the problem's own groups, called units here; the last level is the units themselves. The groups
+of all levels are numbered in one row, the coarsest level first.
+"""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.grouping.grouping import Grouping
 from engine.problem import PlacementProblem
 from engine.simulator.tables import first_of_each
 
 
 class Neighbourhood(NamedTuple):
-    """The groups that can move, their devices and neighbours, and the ops' inputs. Read-only."""
+    """The groups of all levels, those that can move, their units and neighbours, and the ops' inputs. Read-only."""
 
     movable: NDArray[np.int32]
-    """the groups that may be on more than one device"""
+    """groups that may be on more than one device, level by level"""
+    first_movable: NDArray[np.int64]
+    """[levels + 1] the movable groups of a level are those from here to the next level's"""
+    first_group: NDArray[np.int64]
+    """[levels + 1] likewise all its groups"""
+    group_of_unit: NDArray[np.int32]
+    """[levels, units]"""
+    first_member: NDArray[np.int64]
+    """[groups + 1] the units of a group are those from here to the next group's"""
+    members: NDArray[np.int32]
+    """[levels · units] units, group by group"""
     allowed: NDArray[np.bool_]
-    """[groups, devices]"""
+    """[units, devices]"""
     first_neighbour: NDArray[np.int64]
     """[groups + 1] the neighbours of a group are those from here to the next group's"""
     neighbours: NDArray[np.int32]
-    """groups that an edge joins to the group, in either direction"""
+    """groups of the same level that an edge joins to the group, in either direction"""
     first_input: NDArray[np.int64]
     """[ops + 1] the inputs of an op, numbered as in the simulator's tables, are those from here to the next op's"""
     inputs: NDArray[np.int64]
@@ -28,28 +44,58 @@ class Neighbourhood(NamedTuple):
     """[devices]"""
 
 
-def make_neighbourhood(problem: PlacementProblem) -> Neighbourhood:
-    """The neighbourhood of `problem`; groups that an edge joins are neighbours, feedback edges included."""
+def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = ()) -> Neighbourhood:
+    """The neighbourhood of `problem` at its own level and at `coarser` ones, the coarsest first.
+
+    Groups that an edge joins are neighbours, feedback edges included.
+    """
     tables = problem.simulator.tables
     consumers = tables.entries.consumer.astype(np.int64)
-    ops = len(tables.placed_ops)
-    first_neighbour, neighbours = _neighbours(problem)
+    units = problem.group_count
+    groupings = [*coarser, problem.grouping]
+    counts = np.array([grouping.group_count for grouping in groupings])
+    first_group = np.concatenate(([0], np.cumsum(counts)))
+    first_op = _first_op_of_each(problem.grouping)
+    group_of_unit = np.stack([grouping.group_of_op[first_op] for grouping in groupings]) + first_group[:-1, None]
+    owner = group_of_unit.ravel()
+    mobile = np.flatnonzero(_may_move(problem.allowed, group_of_unit, int(first_group[-1])))
+    joined = [_neighbours(problem, grouping) + first for grouping, first in zip(groupings, first_group, strict=False)]
+    pairs = np.concatenate(joined)
     return Neighbourhood(
-        movable=np.flatnonzero(problem.allowed.sum(axis=1) > 1).astype(np.int32),
+        movable=mobile.astype(np.int32),
+        first_movable=np.searchsorted(mobile, first_group),
+        first_group=first_group,
+        group_of_unit=group_of_unit.astype(np.int32),
+        first_member=first_of_each(owner, int(first_group[-1])),
+        members=(np.argsort(owner, kind="stable") % units).astype(np.int32),
         allowed=np.ascontiguousarray(problem.allowed),
-        first_neighbour=first_neighbour,
-        neighbours=neighbours,
-        first_input=first_of_each(consumers, ops),
+        first_neighbour=first_of_each(pairs[:, 0], int(first_group[-1])),
+        neighbours=pairs[:, 1].astype(np.int32),
+        first_input=first_of_each(consumers, len(tables.placed_ops)),
         inputs=np.argsort(consumers, kind="stable"),
         memory_bytes=problem.memory_bytes,
     )
 
 
-def _neighbours(problem: PlacementProblem) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    group_of_op, groups = problem.grouping.group_of_op, problem.group_count
+def _first_op_of_each(grouping: Grouping) -> NDArray[np.intp]:
+    """[groups] the first op of each group."""
+    return np.unique(grouping.group_of_op, return_index=True)[1]
+
+
+def _may_move(allowed: NDArray[np.bool_], group_of_unit: NDArray[np.integer], groups: int) -> NDArray[np.bool_]:
+    """[groups] whether any of the group's units may be on more than one device."""
+    moves = allowed.sum(axis=1) > 1
+    found = np.zeros(groups, dtype=bool)
+    for of_unit in group_of_unit:
+        found[of_unit[moves]] = True
+    return found
+
+
+def _neighbours(problem: PlacementProblem, grouping: Grouping) -> NDArray[np.int64]:
+    """[pairs, 2] groups that an edge joins, each pair in both directions, sorted."""
+    group_of_op, groups = grouping.group_of_op, grouping.group_count
     source = group_of_op[problem.graph.edge_source].astype(np.int64)
     target = group_of_op[problem.graph.edge_target].astype(np.int64)
     apart = source != target
     both = np.concatenate((source[apart] * groups + target[apart], target[apart] * groups + source[apart]))
-    pairs = np.unique(both)
-    return first_of_each(pairs // groups, groups), (pairs % groups).astype(np.int32)
+    return np.stack(np.divmod(np.unique(both), groups), axis=1)

@@ -100,42 +100,91 @@ def group_ops(
         raise SettingsError(f"{groups} groups", where="groups", allowed="an integer from 1, or all", field="groups")
     if threshold_bytes is not None and threshold_bytes < 0:
         raise SettingsError(f"{threshold_bytes} bytes", where="threshold_bytes", allowed="from 0", field="groups")
-    class_of_op = colocation_classes(graph)
-    devices_of_classes(graph, class_of_op)
-    rank, weight = rank_of_ops(graph), _weights(costs)
-    representative = _by_representation(graph, costs, weight, rank)
+    classes = Classes(graph, costs)
     if groups is None:
-        position = positions_of_classes(graph, class_of_op, rank)
-        return _grouping(graph, costs, position[class_of_op].astype(np.int32), representative)
-    equal_share, order = int(weight.sum()) // groups, np.argsort(rank)
-    class_of_op = join_gradients(
-        class_of_op,
-        forward_ops(graph.op_names),
-        order,
-        _sums(weight, class_of_op),
-        _sites(graph, costs, class_of_op),
-        MOST_SHARES_OF_A_LAYER * equal_share,
-    )
-    node_of_op = positions_of_classes(graph, class_of_op, rank)[class_of_op].astype(np.int32)
-    contraction = _contraction(graph, costs, node_of_op, weight)
-    join(contraction, only_consumers(graph), node_of_op, order, equal_share)
-    merge(contraction, groups, threshold_bytes, equal_share)
-    return _grouping(graph, costs, contraction.numbered()[node_of_op], representative)
+        return classes.grouping()
+    equal_share = classes.total_weight // groups
+    merging = classes.merging(MOST_SHARES_OF_A_LAYER * equal_share)
+    merging.join(equal_share)
+    merging.merge(groups, equal_share, threshold_bytes)
+    return merging.grouping()
 
 
-def _contraction(
-    graph: ComputationGraph, costs: OpCosts, node_of_op: NDArray[np.int32], weight: NDArray[np.int64]
-) -> Contraction:
-    """The graph of the joined classes without feedback edges, ready for merging."""
-    nodes = Nodes(
-        output_bytes=_sums(costs.bytes_of_op(), node_of_op),
-        weight=_sums(weight, node_of_op),
-        ops=np.bincount(node_of_op),
-        site=_sites(graph, costs, node_of_op),
-    )
-    pairs, sizes = edges_between(graph, costs, node_of_op)
-    forward = pairs[:, 0] < pairs[:, 1]
-    return Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+class Classes:
+    """The sets of co-located ops of one graph, from which groups are made."""
+
+    def __init__(self, graph: ComputationGraph, costs: OpCosts) -> None:
+        """Raises GraphError where co-located ops are fixed to different devices."""
+        self._graph, self._costs = graph, costs
+        self._class_of_op = colocation_classes(graph)
+        devices_of_classes(graph, self._class_of_op)
+        self._rank, self._weight = rank_of_ops(graph), _weights(costs)
+        self._representative = _by_representation(graph, costs, self._weight, self._rank)
+        self.total_weight = int(self._weight.sum())
+
+    def grouping(self) -> Grouping:
+        """Each class as a group."""
+        position = positions_of_classes(self._graph, self._class_of_op, self._rank)
+        return self.grouped(position[self._class_of_op].astype(np.int32))
+
+    def grouped(self, group_of_op: NDArray[np.int32]) -> Grouping:
+        """The grouping with these groups [ops]; an edge to a lower group number is a feedback edge."""
+        return _grouping(self._graph, self._costs, group_of_op, self._representative)
+
+    def merging(self, most_weight_of_a_layer: int) -> "Merging":
+        """The classes, those of gradients joined to those of their forward ops up to that weight, to be merged."""
+        graph, costs, order = self._graph, self._costs, np.argsort(self._rank)
+        class_of_op = join_gradients(
+            self._class_of_op,
+            forward_ops(graph.op_names),
+            order,
+            _sums(self._weight, self._class_of_op),
+            _sites(graph, costs, self._class_of_op),
+            most_weight_of_a_layer,
+        )
+        node_of_op = positions_of_classes(graph, class_of_op, self._rank)[class_of_op].astype(np.int32)
+        nodes = Nodes(
+            output_bytes=_sums(costs.bytes_of_op(), node_of_op),
+            weight=_sums(self._weight, node_of_op),
+            ops=np.bincount(node_of_op),
+            site=_sites(graph, costs, node_of_op),
+        )
+        pairs, sizes = edges_between(graph, costs, node_of_op)
+        forward = pairs[:, 0] < pairs[:, 1]
+        contraction = Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+        return Merging(self, contraction, node_of_op, only_consumers(graph), order)
+
+
+class Merging:
+    """Groups on their way from many to few. What was merged stays merged, so its groupings nest."""
+
+    def __init__(
+        self,
+        classes: Classes,
+        contraction: Contraction,
+        node_of_op: NDArray[np.int32],
+        consumer: NDArray[np.int64],
+        order: NDArray[np.int64],
+    ) -> None:
+        """`consumer` [ops] as `only_consumers` gives it; `order` [ops] is the order in which ops join."""
+        self._classes, self._contraction, self._node_of_op = classes, contraction, node_of_op
+        self._consumer, self._order = consumer, order
+
+    @property
+    def group_count(self) -> int:
+        return self._contraction.count
+
+    def join(self, most_weight: int) -> None:
+        """Join each op to its only consumer, up to that weight: see joining.py."""
+        join(self._contraction, self._consumer, self._node_of_op, self._order, most_weight)
+
+    def merge(self, groups: int, equal_share: int, threshold_bytes: int | None = None) -> None:
+        """Merge to at most `groups` groups: see merging.py."""
+        merge(self._contraction, groups, threshold_bytes, equal_share)
+
+    def grouping(self) -> Grouping:
+        """The groups as they are now."""
+        return self._classes.grouped(self._contraction.numbered()[self._node_of_op])
 
 
 def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -10,18 +10,26 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, Ledger, PlacementProblem
 
 
-def small_cluster(devices: int, *, memory_bytes: int = 10**9, cpu: bool = False, latency_us: float = 0.0) -> Cluster:
+def small_cluster(
+    devices: int,
+    *,
+    memory_bytes: int = 10**9,
+    cpu: bool = False,
+    latency_us: float = 0.0,
+    contention: Contention = Contention.BUS,
+    memory_model: MemoryModel = MemoryModel.FULL,
+) -> Cluster:
     kinds = ["GPU"] * devices + ["CPU"] * cpu
     names = [f"/device:GPU:{index}" for index in range(devices)] + ["/device:CPU:0"] * cpu
     count = len(kinds)
     return Cluster(
         devices=tuple(Device(name, kind, memory_bytes) for name, kind in zip(names, kinds, strict=True)),
-        contention=Contention.BUS,
+        contention=contention,
         bandwidth_bytes_per_us=np.full((count, count), 7600.0),
         latency_us=np.full((count, count), latency_us),
         link_rest_us=25.0,
         op_rest_us=5.7,
-        memory_model=MemoryModel.FULL,
+        memory_model=memory_model,
     )
 
 

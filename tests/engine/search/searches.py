@@ -18,6 +18,7 @@ def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> T
         chain_length=np.array([len(chain)]),
         random=new_random_state(np.random.default_rng(seed)),
         region=np.zeros_like(placement),
+        stretch=np.zeros(max(len(placement), len(chain)), np.int32),
     )
 
 

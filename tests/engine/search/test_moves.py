@@ -1,16 +1,23 @@
 """Every move leads to another placement that keeps the pins; random numbers are those of the published generator."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from engine.graphs.grouping.grouping import Grouping
 from engine.placers.random import random_placements
+from engine.problem import PlacementProblem
 from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, LINK, REGION, SINGLE, SWAP, propose
-from engine.search.neighbourhood import make_neighbourhood
+from engine.search.neighbourhood import Neighbourhood, make_neighbourhood
 from engine.search.random_numbers import below, uniform
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.search.searches import trial_at
+
+ONE_LEVEL = np.ones(1)
 
 
 def only(kind: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -24,7 +31,7 @@ def test_a_move_leads_elsewhere_and_keeps_the_pins(seed: int, kind: int) -> None
     rng = np.random.default_rng(seed)
     placement = random_placements(problem.allowed, 1, rng)[0]
     trial = trial_at(placement, rng.integers(0, 9, 5).tolist(), seed)
-    propose(make_neighbourhood(problem), trial, only(kind))
+    propose(make_neighbourhood(problem), trial, only(kind), ONE_LEVEL)
     assert np.array_equal(trial.placement, placement)
     assert not np.array_equal(trial.moved, placement)
     assert problem.respects(trial.moved[None, :]).all()
@@ -35,7 +42,7 @@ def moves_of(kind: int, chain: list[int], count: int = 200) -> list[set[int]]:
     problem = small_problem(4, ops=30, devices=2, cpu=False)
     neighbourhood = make_neighbourhood(problem)
     trial = trial_at(np.zeros(30, np.int32), chain)
-    made = (propose(neighbourhood, trial, only(kind)) for _ in range(count))
+    made = (propose(neighbourhood, trial, only(kind), ONE_LEVEL) for _ in range(count))
     moved = [set(np.flatnonzero(trial.moved).tolist()) for one in made if one == kind]
     assert moved
     return moved
@@ -70,7 +77,7 @@ def test_a_transfer_of_the_chain_is_saved() -> None:
     trial = trial_at(placement, chain)
     stretches = []
     for _ in range(200):
-        assert propose(neighbourhood, trial, only(LINK)) == LINK
+        assert propose(neighbourhood, trial, only(LINK), ONE_LEVEL) == LINK
         (groups,) = np.nonzero(trial.moved != placement)
         low, high = int(groups.min()), int(groups.max())
         assert groups.tolist() == list(range(low, high + 1)), "a stretch of the chain"
@@ -116,7 +123,7 @@ def test_a_swap_keeps_the_numbers_on_each_device_and_joining_goes_to_a_neighbour
     trial = trial_at(placement, list(range(30)))
     first = neighbourhood.first_neighbour
     for kind in [SWAP, JOIN] * 100:
-        if propose(neighbourhood, trial, only(kind)) != kind:
+        if propose(neighbourhood, trial, only(kind), ONE_LEVEL) != kind:
             continue
         changed = np.flatnonzero(trial.moved != placement).tolist()
         if kind == SWAP:
@@ -148,3 +155,70 @@ def test_random_numbers_are_those_of_the_generator(state: int, answer: int) -> N
 @given(st.integers(0, 2**64 - 1), st.integers(1, 10**6))
 def test_random_numbers_lie_below_their_bound(state: int, bound: int) -> None:
     assert 0 <= below(np.array([state], dtype=np.uint64), bound) < bound
+
+
+PAIRS, TENS = np.arange(30, dtype=np.int32) // 2, np.arange(30, dtype=np.int32) // 10
+
+
+def with_levels(devices: int = 3, *, pins: bool = False) -> tuple[PlacementProblem, Neighbourhood]:
+    """30 units, which are three groups of ten at the coarsest level and 15 of two at the one between."""
+    problem = small_problem(4, ops=30, devices=devices, cpu=False, pins=pins)
+    coarser = [coarse(problem.grouping, of_unit) for of_unit in (TENS, PAIRS)]
+    return problem, make_neighbourhood(problem, coarser)
+
+
+def coarse(finer: Grouping, group_of_op: NDArray[np.int32]) -> Grouping:
+    """A grouping as far as moves read it."""
+    names = tuple(map(str, range(int(group_of_op.max()) + 1)))
+    return dataclasses.replace(finer, names=names, group_of_op=group_of_op.copy())
+
+
+def at(level: int) -> NDArray[np.float64]:
+    """Shares with which `propose` makes moves of this level alone."""
+    return np.cumsum(np.arange(3) == level).astype(np.float64)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(range(KINDS)), st.integers(0, 2))
+def test_a_move_at_any_level_leads_elsewhere_and_keeps_the_pins(seed: int, kind: int, level: int) -> None:
+    problem, neighbourhood = with_levels(pins=True)
+    rng = np.random.default_rng(seed)
+    placement = random_placements(problem.allowed, 1, rng)[0]
+    trial = trial_at(placement, rng.integers(0, 30, 5).tolist(), seed)
+    propose(neighbourhood, trial, only(kind), at(level))
+    assert np.array_equal(trial.placement, placement)
+    assert not np.array_equal(trial.moved, placement)
+    assert problem.respects(trial.moved[None, :]).all()
+
+
+@pytest.mark.parametrize(("level", "group_of_unit"), [(0, TENS), (1, PAIRS)])
+def test_from_whole_groups_every_move_leads_to_whole_groups(level: int, group_of_unit: NDArray[np.int32]) -> None:
+    _, neighbourhood = with_levels()
+    for seed in range(20):
+        placement = np.random.default_rng(seed).integers(0, 3, 15, dtype=np.int32)[group_of_unit]
+        trial = trial_at(placement, list(range(29, -1, -1)), seed)
+        for kind in range(KINDS):
+            propose(neighbourhood, trial, only(kind), at(level))
+            first = np.unique(group_of_unit, return_index=True)[1]
+            assert np.array_equal(trial.moved, trial.moved[first][group_of_unit])
+
+
+def test_a_split_group_moves_as_far_as_it_is_on_one_device() -> None:
+    _, neighbourhood = with_levels()
+    placement = (np.arange(30) % 2).astype(np.int32)
+    trial = trial_at(placement, [])
+    halves = {frozenset(range(first, first + 10, 2)) for first in (0, 1, 10, 11, 20, 21)}
+    found = set()
+    for _ in range(300):
+        assert propose(neighbourhood, trial, only(SINGLE), at(0)) == SINGLE
+        found.add(frozenset(np.flatnonzero(trial.moved != placement).tolist()))
+    assert found == halves
+
+
+def test_a_level_without_a_share_is_never_moved() -> None:
+    _, neighbourhood = with_levels()
+    trial = trial_at(np.zeros(30, np.int32), [])
+    shares, sizes = np.cumsum([1.0, 0.0, 1.0]), set()
+    for _ in range(200):
+        propose(neighbourhood, trial, only(SINGLE), shares)
+        sizes.add(int(np.count_nonzero(trial.moved)))
+    assert sizes == {1, 10}

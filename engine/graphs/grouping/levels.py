@@ -1,0 +1,68 @@
+"""Groupings of one graph that nest, so that a search can move much at once or little.
+
+The finest level has a group for each set of co-located ops. In the next one gradients have joined their forward ops.
+From there groups are merged to half of their number, again and again; each level bounds the weight of its groups by its
+own equal share of the work.
+
+Source: multilevel partitioning, G. Karypis and V. Kumar, SIAM J. Sci. Comput. 20(1), 1998, for the idea of levels.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping.grouping import MOST_SHARES_OF_A_LAYER, Classes, Grouping, OpCosts
+
+COARSEST_GROUPS = 32
+SHARES_OF_THE_WORK = 128
+"""a layer, its gradients joined, has at most the weight of some groups of a level with this many"""
+LEAST_STEP = 0.8
+"""a level has at most this share of the groups of the next finer one, else it is left out"""
+
+
+def nested_groupings(graph: ComputationGraph, costs: OpCosts, coarsest: int = COARSEST_GROUPS) -> tuple[Grouping, ...]:
+    """Groupings that nest, the coarsest first: each group is a union of groups of every finer one.
+
+    The last one has a group for each set of co-located ops. The others have `coarsest` groups, twice as many, and so
+    on, as far as ops of different sites do not keep more apart; the finest of them have what joining leaves. The same
+    graph gives the same groups in any order of its file. Raises GraphError where co-located ops are fixed to different
+    devices.
+    """
+    classes = Classes(graph, costs)
+    nested = [classes.grouping()]
+    merging = classes.merging(MOST_SHARES_OF_A_LAYER * (classes.total_weight // SHARES_OF_THE_WORK))
+    _add(nested, merging.grouping())
+    sizes = halvings(merging.group_count, coarsest)
+    if sizes:
+        merging.join(classes.total_weight // sizes[0])
+    for groups in sizes:
+        merging.merge(groups, classes.total_weight // groups)
+        _add(nested, merging.grouping())
+    return tuple(reversed(nested))
+
+
+def halvings(most: int, least: int) -> list[int]:
+    """`least` and its doublings below `most`, the largest first."""
+    sizes = []
+    while least < most:
+        sizes.append(least)
+        least *= 2
+    return sizes[::-1]
+
+
+def _add(nested: list[Grouping], coarser: Grouping) -> None:
+    if coarser.group_count <= LEAST_STEP * nested[-1].group_count:
+        nested.append(coarser)
+
+
+def coarser_group_of_each(coarser: Grouping, finer: Grouping) -> NDArray[np.int32]:
+    """[groups of `finer`] the group of `coarser` that holds each; the groupings nest."""
+    first_op = np.unique(finer.group_of_op, return_index=True)[1]
+    return coarser.group_of_op[first_op]
+
+
+def nearest(levels: Sequence[Grouping], groups: int) -> Grouping:
+    """The one of `levels` whose number of groups is nearest to `groups`, as a ratio; of equals the first."""
+    return min(levels, key=lambda level: abs(np.log(level.group_count / groups)))
