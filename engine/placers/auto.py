@@ -7,9 +7,13 @@ best pass of a trained policy joins the starts if it is ahead of all others; els
 changes nothing. With a budget of few seconds such a pass is compared only with the quickest methods; if it is ahead of
 them, the slower ones are left out: on thousands of ops they can take half a second.
 
+Where the problem has levels, methods that place groups of one level do so at two of them, and the search moves groups
+of all.
+
 Source: this project's own measurements: `python -m experiments auto_check`. Each part names its own source.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,16 +21,17 @@ import numpy as np
 
 from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
+from engine.graphs.grouping.levels import nearest
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
 from engine.placers.quick_starts import (
     LIST_METHODS,
-    best_start,
     evaluate_methods,
     evaluate_one_device,
     given_start,
+    level_of_methods,
     start_of,
 )
 from engine.placeto.settings import PlacetoSettings
@@ -48,6 +53,12 @@ LEAST_UNHURRIED_SECONDS = 10.0
 QUICKEST = ("m_topo", "heft")
 """the quickest of the methods that give starts"""
 FIRST = "halving"
+FINE_START_GROUPS = 1024
+"""finer than that, list schedulers and Scotch lose more by what they leave out than they gain; coarser, much is lost"""
+FINE_METHODS = ("human_expert", "scotch", "heft", "m_etf")
+"""methods that also give starts at the level with about so many groups, the most useful for its time first"""
+SHARE_FOR_STARTS = 0.1
+"""of a budget of seconds: no further method begins after it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +122,19 @@ class Auto:
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
         if proposed is not None and _in_a_hurry(problem):
-            starts += evaluate_methods(problem, QUICKEST, rng, should_stop)
+            starts += evaluate_methods(problem, QUICKEST, rng, should_stop, level_of_methods(problem))
             ahead = _is_ahead(proposed, starts)
             methods = [] if ahead else [method for method in methods if method not in QUICKEST]
-        starts += evaluate_methods(problem, methods, rng, should_stop)
+        starts += _at_levels(problem, methods, rng, should_stop)
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
         """The best pass of the policy, or None without one. Its own `rng` leaves the other methods' draws unchanged."""
         if self._policy is None or problem.ledger.spent:
             return None
-        passes = evaluate_passes(self._policy, problem.sub_problem(), rng)
-        return best_start(problem, passes.placements, passes.evaluations)
+        part = problem.sub_problem(level_of_methods(problem))
+        evaluate_passes(self._policy, part, rng)
+        return start_of(part.ledger)
 
     def _halve(
         self,
@@ -142,6 +154,27 @@ class Auto:
         if name == "exhaustive":
             return Exhaustive(checkpoint_seconds=self.settings.checkpoint_seconds)
         return LocalSearchPlacer(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
+
+
+def _at_levels(
+    problem: PlacementProblem, methods: Sequence[str], rng: np.random.Generator, should_stop: ShouldStop
+) -> list[Start]:
+    """The starts of `methods`, and before them those of `FINE_METHODS` on a fine level where there is one."""
+    if not problem.coarser:
+        return evaluate_methods(problem, methods, rng, should_stop)
+    fine, coarse = nearest(problem.coarser, FINE_START_GROUPS), level_of_methods(problem)
+    quick = [method for method in FINE_METHODS if not (method == "scotch" and _in_a_hurry(problem))]
+    rounds = [(method, fine) for method in quick if fine is not coarse]
+    starts: list[Start] = []
+    for method, level in [*rounds, *((method, coarse) for method in methods)]:
+        if not (starts and _is_late(problem)):
+            starts += evaluate_methods(problem, [method], rng, should_stop, level)
+    return starts
+
+
+def _is_late(problem: PlacementProblem) -> bool:
+    seconds = problem.ledger.budget.seconds
+    return seconds is not None and problem.ledger.elapsed_seconds >= SHARE_FOR_STARTS * seconds
 
 
 def _methods(problem: PlacementProblem) -> list[str]:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
+from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Ledger, PlacementProblem
 from engine.problem.trivial import one_device_placements
@@ -15,6 +17,11 @@ from engine.simulator import Evaluations
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
+
+
+def level_of_methods(problem: PlacementProblem) -> Grouping | None:
+    """The level for methods that place the groups of one level; None where the problem has only its own."""
+    return nearest(problem.coarser, GROUPS_WITHOUT_LEVELS) if problem.coarser else None
 
 
 def evaluate_one_device(problem: PlacementProblem) -> None:
@@ -32,13 +39,17 @@ def evaluate_methods(
     methods: Sequence[str],
     rng: np.random.Generator,
     should_stop: ShouldStop,
+    grouping: Grouping | None = None,
 ) -> list[Start]:
-    """Run `methods` one after the other until the budget is spent or a stop is requested; returns the best of each."""
+    """Run `methods` one after the other until the budget is spent or a stop is requested; returns the best of each.
+
+    With `grouping`, one of the problem's coarser levels, they place its groups.
+    """
     starts = []
     for method in methods:
         if problem.ledger.spent or should_stop():
             break
-        sub_problem = problem.sub_problem()
+        sub_problem = problem.sub_problem(grouping)
         try:
             make_placer(method, {}).place(sub_problem, rng, should_stop)
         except PlacetoError as error:  # such as no rule for this graph, or no library on this machine
@@ -49,9 +60,9 @@ def evaluate_methods(
 
 
 def start_of(ledger: Ledger) -> Start:
-    """A start at the best placement of `ledger`."""
+    """A start at the best placement of `ledger`, in the groups of the ledger of which it is a part."""
     assert ledger.missing_bytes is not None
-    return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
+    return Start(ledger.lifted(ledger.answer()).copy(), ledger.best_time_us, ledger.missing_bytes)
 
 
 def given_start(problem: PlacementProblem) -> list[Start]:

@@ -46,12 +46,18 @@ class Ledger:
     """Counts a run's evaluations and its seconds, and keeps the best placement among them.
 
     A ledger may be part of another one, its `parent`, which then counts the same evaluations and compares the same
-    placements.
+    placements. The parent's groups may be finer.
     """
 
-    def __init__(self, budget: Budget, clock: Clock | None = None, parent: "Ledger | None" = None) -> None:
-        """`clock` is `time.monotonic` by default."""
-        self.budget, self._parent = budget, parent
+    def __init__(
+        self,
+        budget: Budget,
+        clock: Clock | None = None,
+        parent: "Ledger | None" = None,
+        inside: NDArray[np.int32] | None = None,
+    ) -> None:
+        """`clock` is `time.monotonic` by default. `inside` [groups of the parent]: the group here that holds each."""
+        self.budget, self._parent, self._inside = budget, parent, inside
         self.clock: Clock = clock or time.monotonic
         self.used = 0
         self.best_step_time_us: float | None = None
@@ -133,20 +139,24 @@ class Ledger:
     ) -> None:
         """Let this ledger and those of which it is a part keep the good ones of `placements` [batch, groups]."""
         if self._parent is not None:
-            self._parent._offer(placements, step_time_us, missing_bytes)
+            self._parent._offer(self.lifted(placements), step_time_us, missing_bytes)
         if self.good is not None:
             self.good.add(placements[missing_bytes == 0], step_time_us[missing_bytes == 0])
 
     def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
         """Keep `placement`, the best of several, if it is better than the best so far; add the sum of their times."""
         if self._parent is not None:
-            self._parent._keep(placement, step_time_us, missing_bytes, sum_us)
+            self._parent._keep(self.lifted(placement), step_time_us, missing_bytes, sum_us)
         self._sum_us += sum_us
         candidate = (missing_bytes, step_time_us)
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
             self.missing_bytes, self._best_time_us = candidate
             self.best_placement = placement.astype(np.int32, copy=True)
             self.best_step_time_us = step_time_us if missing_bytes == 0 else None
+
+    def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
+        """[..., groups of the parent] `placements` [..., groups] in the parent's groups."""
+        return placements if self._inside is None else placements[..., self._inside]
 
     def answer(self) -> NDArray[np.int32]:
         """[groups] `best_placement`; the ledger must have at least one evaluation."""

@@ -13,6 +13,7 @@ from engine.costs.costs import Costs
 from engine.events import EmitFromPlacer, Episode, FromPlacer, LearnedPolicy, PlacerState, Progress, ShouldStop, Update
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem.learning import Learned
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
 from engine.problem.reporter import Reporter, ignore
@@ -39,18 +40,24 @@ class PlacementProblem:
         clock: Clock | None = None,
         parent: Ledger | None = None,
         start: NDArray[np.int32] | None = None,
+        coarser: tuple[Grouping, ...] = (),
+        inside: NDArray[np.int32] | None = None,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
         A `simulator` made for the same graph, costs, cluster and groups may be shared. `clock` counts the budget's
         seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations. `start`
-        [groups] is a placement that the caller evaluates first.
+        [groups] is a placement that the caller evaluates first. `coarser` are groupings of its groups, the coarsest
+        first, that a method may use. `inside` [groups of the parent] is the group here that holds each of the parent's,
+        where those are finer.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
         self.memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
         self.simulator = simulator or Simulator(graph, costs, cluster, grouping.group_of_op)
-        self.ledger = Ledger(budget, clock, parent)
+        self.ledger = Ledger(budget, clock, parent, inside)
+        self.coarser = coarser
+        """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
         self.start = start
         """[groups] a placement to begin from, which the ledger has; None: a method begins where it wants"""
         self.reporter = Reporter(self.ledger, emit)
@@ -60,12 +67,14 @@ class PlacementProblem:
         """The same problem with a new ledger, for a placer that runs beside another; it emits no events."""
         return self._with_ledger(budget, ignore, clock or self.ledger.clock, None)
 
-    def sub_problem(self) -> "PlacementProblem":
+    def sub_problem(self, grouping: Grouping | None = None, most_seconds: float | None = None) -> "PlacementProblem":
         """This problem with the rest of its budget, for a method that the running method calls.
 
         Its evaluations are charged and kept here too. Its episodes are emitted as this problem's, numbered by their
-        evaluation; its states are dropped.
+        evaluation; its states are dropped. With `grouping`, one of `coarser`, it has those groups, and its placements
+        become placements of this problem's groups here. It may have at most `most_seconds`.
         """
+        inside = None if grouping is None else coarser_group_of_each(grouping, self.grouping)
         used, best_us, seconds = self.ledger.used, self.ledger.best_step_time_us, self.ledger.budget.seconds
 
         def forward(event: FromPlacer) -> None:
@@ -83,11 +92,35 @@ class PlacementProblem:
                     best_step_time_us=min(known, default=None),
                     elapsed_seconds=self.ledger.elapsed_seconds,
                 )
+                if inside is not None:
+                    event = dataclasses.replace(event, placement=np.array(event.placement)[inside].tolist())
             if not isinstance(event, PlacerState | LearnedPolicy):
                 self.reporter.emit(event)
 
         left = None if seconds is None else max(1e-3, seconds - self.ledger.elapsed_seconds)
-        return self._with_ledger(Budget(self.ledger.remaining, left), forward, self.ledger.clock, self.ledger)
+        limits = [limit for limit in (left, most_seconds) if limit is not None]
+        budget = Budget(self.ledger.remaining, min(limits, default=None))
+        part = self if grouping is None else self.at_level(grouping)
+        return part._with_ledger(budget, forward, self.ledger.clock, self.ledger, inside)
+
+    def at_level(self, grouping: Grouping) -> "PlacementProblem":
+        """The same problem with the groups of `grouping`, one of `coarser`, with a new ledger; it emits no events.
+
+        A group may go where all groups inside it may.
+        """
+        allowed = np.ones((grouping.group_count, self.device_count), dtype=bool)
+        np.logical_and.at(allowed, coarser_group_of_each(grouping, self.grouping), self.allowed)
+        return PlacementProblem(
+            self.graph,
+            self.costs,
+            grouping,
+            self.cluster,
+            allowed,
+            self.ledger.budget,
+            self.simulator.with_groups(grouping.group_of_op),
+            clock=self.ledger.clock,
+            coarser=tuple(level for level in self.coarser if level.group_count < grouping.group_count),
+        )
 
     def with_states(self, wrap: Callable[[bytes], bytes]) -> "PlacementProblem":
         """The same problem and ledger, for a method that the running method calls; `wrap` converts its saved states."""
@@ -96,7 +129,12 @@ class PlacementProblem:
         return wrapped
 
     def _with_ledger(
-        self, budget: Budget, emit: EmitFromPlacer, clock: Clock, parent: Ledger | None
+        self,
+        budget: Budget,
+        emit: EmitFromPlacer,
+        clock: Clock,
+        parent: Ledger | None,
+        inside: NDArray[np.int32] | None = None,
     ) -> "PlacementProblem":
         return PlacementProblem(
             self.graph,
@@ -109,6 +147,8 @@ class PlacementProblem:
             emit=emit,
             clock=clock,
             parent=parent,
+            coarser=self.coarser,
+            inside=inside,
         )
 
     def report_to(self, emit: EmitFromPlacer) -> None:

@@ -1,17 +1,16 @@
 """A simulated-annealing search that runs chunk by chunk and can go on from a saved state."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Json
 from engine.files.archive import pack, unpack
-from engine.graphs.grouping.grouping import Grouping
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealing import WALK, Walk, anneal
 from engine.search.chunk_result import chunk_best, new_chunk_result
+from engine.search.levels import level_shares, searched
 from engine.search.moves import KINDS, Trial
 from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import new_random_state
@@ -28,11 +27,12 @@ SHORTEST_US = 1e-9
 class Annealer:
     """One walk over the placements of a problem."""
 
-    def __init__(self, problem: PlacementProblem, rng: np.random.Generator, coarser: Sequence[Grouping] = ()) -> None:
+    def __init__(self, problem: PlacementProblem, rng: np.random.Generator) -> None:
+        """A walk that moves groups of the problem and of its coarser levels."""
         assert len(SHARES) == KINDS
         groups, ops = problem.group_count, problem.graph.op_count
         self._problem = problem
-        self._neighbourhood = make_neighbourhood(problem, coarser)
+        self._neighbourhood = make_neighbourhood(problem, searched(problem.coarser))
         self._scratch, self._found = problem.simulator.new_scratch(), new_chunk_result(groups)
         self._walk = Walk(
             numbers=records_of(1, WALK),
@@ -47,7 +47,7 @@ class Annealer:
             ),
             before=np.zeros(ops, np.int32),
             shares=np.cumsum(SHARES),
-            level_shares=np.ones(1 + len(coarser)),
+            level_shares=np.ones(self._neighbourhood.levels),
         )
 
     @property
@@ -57,8 +57,15 @@ class Annealer:
 
     @property
     def moves(self) -> int:
-        """The number of moves of a single group: over all groups, the other devices where each may go."""
-        return int(np.maximum(self._neighbourhood.allowed.sum(axis=1) - 1, 0).sum())
+        """The number of moves of a single group: over all groups, the other devices where each may go.
+
+        With levels it is that of the one next to the finest: a search never tries all moves of single ops.
+        """
+        neighbourhood = self._neighbourhood
+        level = max(0, neighbourhood.levels - 2)
+        groups = neighbourhood.movable[neighbourhood.first_movable[level] : neighbourhood.first_movable[level + 1]]
+        unit = neighbourhood.members[neighbourhood.first_member[groups]]
+        return int(np.maximum(neighbourhood.allowed[unit].sum(axis=1) - 1, 0).sum())
 
     def go_to(self, placement: NDArray[np.int32], step_time_us: float) -> None:
         """Restart the walk at `placement`, which is evaluated next.
@@ -71,8 +78,12 @@ class Annealer:
         self._walk.trial.placement[:] = placement
         self._walk.trial.chain_length[0] = 0
 
-    def evaluate(self, count: int, first_heat_us: float, last_heat_us: float) -> ChunkBest:
-        """Make `count` evaluations while the heat falls from the first to the last; returns the chunk's best."""
+    def evaluate(self, count: int, first_heat_us: float, last_heat_us: float, share: float = 1.0) -> ChunkBest:
+        """Make `count` evaluations while the heat falls from the first to the last; returns the chunk's best.
+
+        `share` of the cycle is over: it decides the levels of the moves.
+        """
+        self._walk.level_shares[:] = level_shares(self._neighbourhood.levels, share)
         last_heat_us, first_heat_us = max(last_heat_us, SHORTEST_US), max(first_heat_us, SHORTEST_US)
         assert last_heat_us <= first_heat_us < math.inf
         tables = self._problem.simulator.tables

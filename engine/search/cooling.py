@@ -30,13 +30,21 @@ class CoolingSchedule:
         """The progress at which a cycle ends."""
         return math.ldexp(1.0, cycle + 1 - self.cycles)
 
+    def share_at(self, progress: float, cycle: int) -> float:
+        """The share of `cycle` that is over at `progress`, from 0 to 1."""
+        return min(1.0, max(0.0, (progress - self._begin_of(cycle)) / self._part_of(cycle)))
+
     def heat_at(self, progress: float, cycle: int) -> float:
         """The heat at `progress` within `cycle`; beyond the cycle's end it stays as cold as there."""
-        begin = self.end_of(cycle - 1) if cycle > 0 else 0.0
-        part = self.end_of(cycle) - begin
-        share = min(1.0, max(0.0, (progress - begin) / part))
-        hot = max(self.cold, min(max(HOTTEST, self.hot), self.hot * math.sqrt(part * self.length)))
-        return hot * math.pow(self.cold / hot, share)
+        hot = self.hot * math.sqrt(self._part_of(cycle) * self.length)
+        hot = max(self.cold, min(max(HOTTEST, self.hot), hot))
+        return hot * math.pow(self.cold / hot, self.share_at(progress, cycle))
+
+    def _begin_of(self, cycle: int) -> float:
+        return self.end_of(cycle - 1) if cycle > 0 else 0.0
+
+    def _part_of(self, cycle: int) -> float:
+        return self.end_of(cycle) - self._begin_of(cycle)
 
 
 def cycles_for(evaluations: float, shortest: float) -> int:

@@ -135,7 +135,10 @@ class Halving:
         count = min(count, self._problem.ledger.remaining)
         first = schedule.heat_at(self._done / length, cycle) * start.step_time_us
         last = schedule.heat_at((self._done + count) / length, cycle) * start.step_time_us
-        best = self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last))
+        share = schedule.share_at(self._done / length, cycle)
+        best = self._problem.evaluate_compiled(
+            count, lambda charged: self._annealer.evaluate(charged, first, last, share)
+        )
         self._done += count
         if (best.missing_bytes, best.step_time_us) < start.rank:
             start.placement = best.placement.copy()

@@ -108,8 +108,9 @@ class LocalSearch:
         count = self._chunk_size(schedule.end_of(cycle))
         first = schedule.heat_at(progress, cycle) * step_time_us
         last = schedule.heat_at(self._progress(count, self._chunk_seconds), cycle) * step_time_us
+        share = schedule.share_at(progress, cycle)
         begin = self._problem.ledger.clock()
-        self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last))
+        self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last, share))
         self._chunk_seconds = self._problem.ledger.clock() - begin
 
     def _schedule(self) -> CoolingSchedule:

@@ -43,6 +43,10 @@ class Neighbourhood(NamedTuple):
     memory_bytes: NDArray[np.int64]
     """[devices]"""
 
+    @property
+    def levels(self) -> int:
+        return len(self.group_of_unit)
+
 
 def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = ()) -> Neighbourhood:
     """The neighbourhood of `problem` at its own level and at `coarser` ones, the coarsest first.

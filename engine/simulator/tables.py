@@ -57,6 +57,13 @@ def with_times(tables: Tables, numbering: Numbering, costs: Costs, cluster: Clus
     return tables._replace(links=_link_records(cluster), time_us=_op_times_us(costs, cluster, numbering.ops))
 
 
+def with_groups(tables: Tables, numbering: Numbering, group_of_op: NDArray[np.int32]) -> Tables:
+    """`tables` for placements of other groups: the group of each op of the graph, `group_of_op` [ops]."""
+    placed_ops = tables.placed_ops.copy()
+    placed_ops.group = group_of_op[numbering.ops]
+    return tables._replace(placed_ops=placed_ops)
+
+
 def _op_times_us(costs: Costs, cluster: Cluster, ops: NDArray[np.int64]) -> NDArray[np.float64]:
     """[kinds, ops] by the names of the cluster's kinds, and by the tables' numbers `ops` [ops] of the graph's ops."""
     return np.ascontiguousarray(costs.time_on_devices(cluster.one_of_each_kind)[:, ops])

@@ -16,8 +16,8 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import MOST_SHARES_OF_A_LAYER, Classes, Grouping, OpCosts
 
 COARSEST_GROUPS = 32
-SHARES_OF_THE_WORK = 128
-"""a layer, its gradients joined, has at most the weight of some groups of a level with this many"""
+GROUPS_WITHOUT_LEVELS = 128
+"""of the level that methods without levels get; a layer, its gradients joined, weighs at most some of its groups"""
 LEAST_STEP = 0.8
 """a level has at most this share of the groups of the next finer one, else it is left out"""
 
@@ -32,7 +32,7 @@ def nested_groupings(graph: ComputationGraph, costs: OpCosts, coarsest: int = CO
     """
     classes = Classes(graph, costs)
     nested = [classes.grouping()]
-    merging = classes.merging(MOST_SHARES_OF_A_LAYER * (classes.total_weight // SHARES_OF_THE_WORK))
+    merging = classes.merging(MOST_SHARES_OF_A_LAYER * (classes.total_weight // GROUPS_WITHOUT_LEVELS))
     _add(nested, merging.grouping())
     sizes = halvings(merging.group_count, coarsest)
     if sizes:

@@ -7,7 +7,9 @@ from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import nested_groupings
 from engine.problem import Budget, Ledger, PlacementProblem
+from engine.problem.good_placements import GoodPlacements
 
 
 def small_cluster(
@@ -73,6 +75,20 @@ def one_group_an_op(graph: ComputationGraph, costs: Costs) -> Grouping:
         edge_bytes=np.where(graph.edge_output[first] < 0, 0, costs.output_bytes[pairs[0]]),
         feedback_edges=np.zeros((0, 2), np.int32),
     )
+
+
+def leveled_problem(
+    seed: int, *, ops: int = 40, devices: int = 2, evaluations: int = 400, coarsest: int = 4, keeps_good: bool = False
+) -> PlacementProblem:
+    """A problem of single ops with levels of `coarsest` groups, twice as many, and so on."""
+    graph, costs = small_graph(np.random.default_rng(seed), ops)
+    cluster = small_cluster(devices)
+    *coarser, finest = nested_groupings(graph, costs, coarsest)
+    allowed = np.ones((finest.group_count, devices), dtype=bool)
+    problem = PlacementProblem(graph, costs, finest, cluster, allowed, Budget(evaluations), coarser=tuple(coarser))
+    if keeps_good:
+        problem.ledger.good = GoodPlacements(np.zeros(devices, np.int32))
+    return problem
 
 
 def clock_of_evaluations(monkeypatch: pytest.MonkeyPatch, evaluations_a_second: int) -> None:
