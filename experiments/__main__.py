@@ -55,6 +55,7 @@ EXPERIMENTS = {
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
+    "merging_rules": Experiment("experiments.merging_rules:run", "half an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),

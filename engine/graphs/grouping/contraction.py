@@ -43,8 +43,12 @@ class Contraction:
         sources: NDArray[np.integer],
         targets: NDArray[np.integer],
         edge_bytes: NDArray[np.int64],
+        weight_per_byte: float = 0.0,
     ) -> None:
-        """Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them."""
+        """Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them.
+
+        A byte's transfer takes as long as work of `weight_per_byte`.
+        """
         assert np.all(sources < targets)
         self.count = len(nodes.ops)
         """remaining groups"""
@@ -55,6 +59,7 @@ class Contraction:
         """[nodes] the largest weight of a single node in the group"""
         self.ops: list[int] = nodes.ops.tolist()
         self.total_weight = sum(self.weight)
+        self.weight_per_byte = weight_per_byte
         self.site: list[int] = nodes.site.tolist()
         self.successors: list[dict[int, int]] = [{} for _ in range(self.count)]
         """[nodes] successor → bytes that flow to it"""
@@ -62,6 +67,13 @@ class Contraction:
         for source, target, size in zip(sources.tolist(), targets.tolist(), edge_bytes.tolist(), strict=True):
             self.successors[source][target] = self.predecessors[target][source] = size
         self._absorbed_by = list(range(self.count))
+        self._begin: list[int] = []
+        """[nodes] when the first node of the group begins, in units of weight, if nothing but its predecessors waits"""
+        self._end: list[int] = []
+        """[nodes] when its last node ends"""
+        for node, weight in enumerate(self.weight):
+            self._begin.append(max((self._end[before] for before in self.predecessors[node]), default=0))
+            self._end.append(self._begin[node] + weight)
 
     def group_of(self, node: int) -> int:
         """The group that holds `node`."""
@@ -88,6 +100,10 @@ class Contraction:
     def earliest_successor(self, group: int) -> int | None:
         return min(self.successors[group], key=self.position.__getitem__, default=None)
 
+    def side_by_side(self, one: int, other: int) -> bool:
+        """Whether the two could run at the same time, if each node began as soon as its predecessors had ended."""
+        return self._begin[one] < self._end[other] and self._begin[other] < self._end[one]
+
     def merged_position(self, one: int, other: int) -> int | None:
         """The position of the merged group; None where the order has no place for it, or where the sites differ."""
         if self.site[one] != self.site[other]:
@@ -112,6 +128,8 @@ class Contraction:
         for sums in (self.output_bytes, self.weight, self.ops):
             sums[one] += sums[other]
         self.heaviest[one] = max(self.heaviest[one], self.heaviest[other])
+        self._begin[one] = min(self._begin[one], self._begin[other])
+        self._end[one] = max(self._end[one], self._end[other])
         self.position[one] = position
         self.count -= 1
         return one

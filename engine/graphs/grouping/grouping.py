@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.device_kinds import COSTED_KINDS, KINDS
+from engine.clusters.hosts import P2
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString
@@ -18,10 +19,13 @@ from engine.graphs.grouping.contraction import Contraction, Nodes
 from engine.graphs.grouping.gradients import are_gradients, forward_ops, join_gradients
 from engine.graphs.grouping.joining import join, only_consumers
 from engine.graphs.grouping.merging import merge
+from engine.graphs.grouping.rules import LEAST_BYTES, MergingRule
 from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
 
 WEIGHT_UNITS = 2**40
 """weight of the whole work: integers, whose sums do not depend on the order of the file"""
+TRANSFERS = P2
+"""the link over which transfers are weighed against work: the published one"""
 MOST_SHARES_OF_A_LAYER = 4
 """equal shares of the work that gradient ops may add to their forward op"""
 
@@ -119,6 +123,7 @@ class Classes:
         self._class_of_op = colocation_classes(graph)
         devices_of_classes(graph, self._class_of_op)
         self._rank, self._weight = rank_of_ops(graph), _weights(costs)
+        self._weight_per_byte = _weight_per_byte(costs)
         self._representative = _by_representation(graph, costs, self._weight, self._rank)
         self.total_weight = int(self._weight.sum())
 
@@ -151,7 +156,7 @@ class Classes:
         )
         pairs, sizes = edges_between(graph, costs, node_of_op)
         forward = pairs[:, 0] < pairs[:, 1]
-        contraction = Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+        contraction = Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward], self._weight_per_byte)
         return Merging(self, contraction, node_of_op, only_consumers(graph), order)
 
 
@@ -178,9 +183,11 @@ class Merging:
         """Join each op to its only consumer, up to that weight: see joining.py."""
         join(self._contraction, self._consumer, self._node_of_op, self._order, most_weight)
 
-    def merge(self, groups: int, equal_share: int, threshold_bytes: int | None = None) -> None:
+    def merge(
+        self, groups: int, equal_share: int, threshold_bytes: int | None = None, rule: MergingRule = LEAST_BYTES
+    ) -> None:
         """Merge to at most `groups` groups: see merging.py."""
-        merge(self._contraction, groups, threshold_bytes, equal_share)
+        merge(self._contraction, groups, threshold_bytes, equal_share, rule)
 
     def grouping(self) -> Grouping:
         """The groups as they are now."""
@@ -200,13 +207,29 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
     A kind of the catalogue that is not costed counts only where the file itself has times on it, so that a new kind
     changes no graph's groups.
     """
-    own = [kind for kind in costs.kinds if kind in KINDS and kind not in COSTED_KINDS]
-    time_us = np.nan_to_num(costs.time_on(list(dict.fromkeys((*COSTED_KINDS, "GPU", *own)))), nan=0.0)
-    total_us = np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
+    time_us, total_us = _times(costs)
     if not total_us.any():
         return np.ones(time_us.shape[1], dtype=np.int64)
     shares = (time_us[total_us > 0] / total_us[total_us > 0, None]).mean(axis=0)
     return np.asarray(np.rint(shares * WEIGHT_UNITS), dtype=np.int64)
+
+
+def _weight_per_byte(costs: OpCosts) -> float:
+    """The work, in units of `_weights`, that takes as long as a byte's transfer over `TRANSFERS`.
+
+    The kind of device with the median time counts; without times the whole of the bytes is as much as that of the work.
+    """
+    _, total_us = _times(costs)
+    if total_us.any():
+        return WEIGHT_UNITS / float(np.median(total_us[total_us > 0])) / TRANSFERS.bandwidth_bytes_per_us
+    return len(costs.output_offset) / max(1, int(costs.output_bytes.sum()))
+
+
+def _times(costs: OpCosts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times of the ops [kinds, ops] that decide their weight, 0 where there is none, and their sums [kinds], in µs."""
+    own = [kind for kind in costs.kinds if kind in KINDS and kind not in COSTED_KINDS]
+    time_us = np.nan_to_num(costs.time_on(list(dict.fromkeys((*COSTED_KINDS, "GPU", *own)))), nan=0.0)
+    return time_us, np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
 
 
 def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:

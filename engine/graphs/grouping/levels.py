@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import MOST_SHARES_OF_A_LAYER, Classes, Grouping, OpCosts
+from engine.graphs.grouping.rules import LEAST_BYTES, MergingRule
 
 COARSEST_GROUPS = 32
 GROUPS_WITHOUT_LEVELS = 128
@@ -22,7 +23,9 @@ LEAST_STEP = 0.8
 """a level has at most this share of the groups of the next finer one, else it is left out"""
 
 
-def nested_groupings(graph: ComputationGraph, costs: OpCosts, coarsest: int = COARSEST_GROUPS) -> tuple[Grouping, ...]:
+def nested_groupings(
+    graph: ComputationGraph, costs: OpCosts, coarsest: int = COARSEST_GROUPS, rule: MergingRule = LEAST_BYTES
+) -> tuple[Grouping, ...]:
     """Groupings that nest, the coarsest first: each group is a union of groups of every finer one.
 
     The last one has a group for each set of co-located ops. The others have `coarsest` groups, twice as many, and so
@@ -35,10 +38,10 @@ def nested_groupings(graph: ComputationGraph, costs: OpCosts, coarsest: int = CO
     merging = classes.merging(MOST_SHARES_OF_A_LAYER * (classes.total_weight // GROUPS_WITHOUT_LEVELS))
     _add(nested, merging.grouping())
     sizes = halvings(merging.group_count, coarsest)
-    if sizes:
-        merging.join(classes.total_weight // sizes[0])
     for groups in sizes:
-        merging.merge(groups, classes.total_weight // groups)
+        if rule.joins or groups == sizes[0]:
+            merging.join(classes.total_weight // groups)
+        merging.merge(groups, classes.total_weight // groups, rule=rule)
         _add(nested, merging.grouping())
     return tuple(reversed(nested))
 

@@ -20,12 +20,15 @@ from typing import NamedTuple
 
 from engine.graphs.grouping.contraction import Contraction
 from engine.graphs.grouping.joining import added_weight
+from engine.graphs.grouping.rules import MergingRule
 
 NEIGHBOURS_TRIED = 32
 MOST_NEIGHBOURS = 24
 """neighbours of a group that may look for a partner; a group with more (a learning rate) would draw all into one"""
 NEGLIGIBLE_PART = 32
 """a group that weighs less than this part of an equal share has hardly any work"""
+MOST_LEFT_BY_MATCHING = 0.9
+"""largest share of the groups left by a round of matching after which another follows within the same bound"""
 DOUBLINGS_BEFORE_COLLECTING = 2
 """doublings with neighbours alone merged, until the bound is four equal shares"""
 
@@ -37,28 +40,39 @@ class WeightBound(NamedTuple):
     """largest weight of a group that looks for a partner"""
     added_weight: int
     """largest weight of the merged group without its heaviest node"""
-    collects: bool
+    collects: bool = False
     """whether groups without a partner are collected"""
+    apart: bool = False
+    """whether groups that could run side by side stay apart"""
 
 
-def merge(contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int) -> None:
-    """Merge until `groups` remain, or until no group below `threshold_bytes` can be merged.
+def merge(
+    contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int, rule: MergingRule
+) -> None:
+    """Merge by `rule` until `groups` remain, or until no group below `threshold_bytes` can be merged.
 
     More remain only where sites keep groups apart. `equal_share` is the weight that each of `groups` equal groups would
     have.
     """
-    _collect_constants(contraction, groups, equal_share // NEGLIGIBLE_PART)
-    for bound in _bounds(contraction.total_weight, equal_share):
-        if contraction.count > groups:
-            _Round(contraction, groups, threshold_bytes, bound).run()
+    if rule.bounds_weight:
+        _collect_constants(contraction, groups, equal_share // NEGLIGIBLE_PART)
+    for bound in _bounds(contraction.total_weight, equal_share, rule):
+        repeats = True
+        while repeats and contraction.count > groups:
+            before = contraction.count
+            _Round(contraction, groups, threshold_bytes, bound, rule).run()
+            repeats = rule.matches and contraction.count <= MOST_LEFT_BY_MATCHING * before
 
 
-def _bounds(total: int, equal_share: int) -> Iterator[WeightBound]:
+def _bounds(total: int, equal_share: int, rule: MergingRule) -> Iterator[WeightBound]:
     """The bound of each round; in the last one everything is light enough."""
-    yield WeightBound(equal_share // NEGLIGIBLE_PART, equal_share, collects=False)
-    for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
-        yield WeightBound(total, equal_share << doubling, collects=False)
-    most_weight = max(equal_share, 1)
+    most_weight = total
+    if rule.bounds_weight:
+        most_weight = max(equal_share, 1)
+        yield WeightBound(equal_share // NEGLIGIBLE_PART, equal_share)
+        for apart in (True, False) if rule.keeps_branches else (False,):
+            for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
+                yield WeightBound(total, equal_share << doubling, apart=apart)
     while most_weight < total:
         yield WeightBound(total, most_weight, collects=True)
         most_weight *= 2
@@ -84,8 +98,11 @@ class _Round:
     groups: int
     threshold_bytes: int | None
     bound: WeightBound
+    rule: MergingRule
     collected: dict[tuple[int, int | None, int | None], int] = field(default_factory=dict)
     """(site, latest predecessor, earliest successor or None) → the group into which such groups are collected"""
+    matched: set[int] = field(default_factory=set)
+    """groups that are merged no more in this round"""
 
     def run(self) -> None:
         contraction = self.contraction
@@ -94,15 +111,18 @@ class _Round:
         while heap and contraction.count > self.groups:
             entry = heapq.heappop(heap)
             group = entry[-1]
-            if contraction.group_of(group) != group or entry != self._entry(group):
+            if contraction.group_of(group) != group or group in self.matched or entry != self._entry(group):
                 continue  # merged since
-            if self.threshold_bytes is not None and entry[0] >= self.threshold_bytes:
-                return
+            if self.threshold_bytes is not None and contraction.output_bytes[group] >= self.threshold_bytes:
+                continue
             is_heavy = contraction.weight[group] > self.bound.group_weight
             partner = None if is_heavy or self._is_hub(group) else self._partner(group)
             if partner is not None:
                 merged = contraction.merge(group, *partner)
-                heapq.heappush(heap, self._entry(merged))
+                if self.rule.matches:
+                    self.matched.add(merged)
+                else:
+                    heapq.heappush(heap, self._entry(merged))
 
     def _is_hub(self, group: int) -> bool:
         """Whether the group has too many neighbours to look for a partner in this round."""
@@ -110,10 +130,10 @@ class _Round:
         degree = len(contraction.successors[group]) + len(contraction.predecessors[group])
         return not self.bound.collects and degree > MOST_NEIGHBOURS
 
-    def _entry(self, group: int) -> tuple[int, int, int, int]:
-        """The group's key in the heap: fewest bytes first, then fewest ops, then lowest position."""
+    def _entry(self, group: int) -> tuple[float, int, int, int]:
+        """The group's key in the heap: least cost first, then fewest ops, then lowest position."""
         contraction = self.contraction
-        return contraction.output_bytes[group], contraction.ops[group], contraction.position[group], group
+        return self.rule.cost(contraction, group), contraction.ops[group], contraction.position[group], group
 
     def _partner(self, group: int) -> tuple[int, int] | None:
         """The group to merge `group` with, and the position of the merged group."""
@@ -130,18 +150,26 @@ class _Round:
 
     def _fits(self, group: int, other: int) -> bool:
         contraction = self.contraction
-        same_site = contraction.site[group] == contraction.site[other]
-        return same_site and added_weight(contraction, group, other) <= self.bound.added_weight
+        if contraction.site[group] != contraction.site[other] or other in self.matched:
+            return False
+        if self.bound.apart and contraction.side_by_side(group, other):
+            return False
+        return added_weight(contraction, group, other) <= self.bound.added_weight
 
     def _closest(self, group: int) -> list[int]:
-        """The neighbours that share the most bytes with `group`; of equals the lightest, then the first."""
+        """The neighbours with the most affinity to `group`; of equals the lightest, then the first."""
         contraction = self.contraction
         shared = contraction.predecessors[group] | contraction.successors[group]
+        affinity = self.rule.affinity
         fitting = (other for other in shared if self._fits(group, other))
         return heapq.nsmallest(
             NEIGHBOURS_TRIED,
             fitting,
-            key=lambda other: (-shared[other], contraction.weight[other], contraction.position[other]),
+            key=lambda other: (
+                -affinity(contraction, group, other, shared[other]),
+                contraction.weight[other],
+                contraction.position[other],
+            ),
         )
 
     def _collector(self, group: int) -> tuple[int, int] | None:

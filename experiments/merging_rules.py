@@ -1,0 +1,174 @@
+"""What each rule of merging is worth: local search at two levels of groups that each rule made.
+
+`python -m experiments merging_rules` writes docs/results/merging_rules.md; a second call continues where the first
+stopped. All rules have the same search, evaluations and seeds, and levels with the same numbers of groups.
+"""
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from math import expm1, log
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from engine import VERSION
+from engine.bench.problems import problem_on
+from engine.child.parent import ReportProgress, Results
+from engine.events import Json
+from engine.graphs.grouping.levels import nearest, nested_groupings
+from engine.graphs.grouping.rules import LEAST_BYTES, MERGING_RULES, MergingRule
+from engine.placers.registry import make_placer
+from engine.prepared import PreparedGraph
+from experiments.family_graphs import first_graphs
+from experiments.keeping.code_state import code_state
+from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.keeping.statistics import MeanInterval, mean_over
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.zoo_graphs import kept_zoo_graph
+
+COMMAND = "python -m experiments merging_rules"
+NAME = "merging_rules"
+PROBLEMS: tuple[tuple[str, str, int], ...] = (
+    ("inception_v3", "2xK80", 4000),
+    ("inception_v3", "4xK80", 4000),
+    ("nasnet", "2xK80", 2000),
+    ("nasnet", "4xK80", 2000),
+    ("nmt", "2xK80", 2000),
+    ("nmt_4_layers", "4xK80", 1000),
+    ("nmt_4_layers", "8xK80", 1000),
+    ("cifar10/0", "2xK80", 3000),
+    ("cifar10/1", "4xK80", 3000),
+    ("ptb/0", "2xK80", 3000),
+    ("ptb/1", "4xK80", 3000),
+)
+"""graph, cluster, evaluations of each search; a graph of a family with its number among those held out"""
+LEVELS = (128, 512)
+SEEDS = (0, 1, 2)
+METHOD = "local_search"
+PROCESSES = 2
+WORK = Path(".cache") / "zoo"
+"""where the children find the graphs"""
+DEFAULT = next(name for name, rule in MERGING_RULES.items() if rule is LEAST_BYTES)
+"""the rule with which the others are compared"""
+
+
+def run(folder: Path, report: ReportLine) -> str:
+    """Measure what `folder`/kept/merging_rules.jsonl lacks, write the page, and return it."""
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    for graph, cluster, _ in PROBLEMS:
+        orders = {f"{graph} on {cluster}: {rule}": key_of(graph, cluster, rule) for rule in MERGING_RULES}
+        if any(key not in kept for key in orders.values()):
+            prepared_graph(graph, report)  # the children find it
+        measure_missing(kept, "experiments.merging_rules:in_child", orders, PROCESSES, report)
+        write_page(folder, NAME, page(kept))
+    return write_page(folder, NAME, page(kept))
+
+
+def key_of(graph: str, cluster: str, rule: str) -> Measurement:
+    """What a child measures: all levels and seeds of a rule on a problem."""
+    evaluations = next(count for name, on, count in PROBLEMS if (name, on) == (graph, cluster))
+    levels, seeds = list[Json](LEVELS), list[Json](SEEDS)
+    return {
+        "graph": graph,
+        "cluster": cluster,
+        "rule": rule,
+        "levels": levels,
+        "seeds": seeds,
+        "evaluations": evaluations,
+    }
+
+
+def prepared_graph(graph: str, report: ReportLine) -> PreparedGraph:
+    """A graph of the zoo, or, as `family/number`, one of a family."""
+    family, _, number = graph.partition("/")
+    return (
+        first_graphs(family, "test", int(number) + 1)[-1]
+        if number
+        else kept_zoo_graph(WORK / code_state(), graph, report)
+    )
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """The step times of a rule on a problem; `arguments` is the key."""
+    order: dict[str, Any] = arguments
+    prepared = prepared_graph(order["graph"], lambda _: None)
+    rule = MERGING_RULES[order["rule"]]
+    return {}, {RESULT: step_times_us(prepared, order["cluster"], rule, order["evaluations"])}
+
+
+def step_times_us(prepared: PreparedGraph, cluster: str, rule: MergingRule, evaluations: int) -> dict[str, Json]:
+    """Level → the best step time with each seed."""
+    levels = nested_groupings(prepared.graph, prepared.costs, rule=rule)
+    found: dict[str, Json] = {}
+    for groups in LEVELS:
+        at_level = dataclasses.replace(prepared, grouping=nearest(levels, groups))
+        best_us: list[Json] = []
+        for seed in SEEDS:
+            problem = problem_on(at_level, cluster, evaluations)
+            make_placer(METHOD, {}).place(problem, np.random.default_rng(seed), lambda: False)
+            best_us.append(problem.ledger.best_step_time_us)
+        found[str(groups)] = best_us
+    return found
+
+
+def page(kept: KeptResults) -> str:
+    """The page with all problems that every rule has been measured on."""
+    known = [problem for problem in PROBLEMS if all(key in kept for key in _keys(problem))]
+    keys = [key for problem in known for key in _keys(problem)]
+    rules = [f"- `{name}`: {rule.words}. Source: {rule.source}." for name, rule in MERGING_RULES.items()]
+    tables = [f"## Level of {groups} groups\n\n{_table(kept, known, str(groups))}" for groups in LEVELS]
+    return (
+        "\n\n".join(
+            [
+                "# Rules of merging",
+                f"`{COMMAND}`; Placeto Explorer {VERSION}; {kept.made(keys)}; estimated costs.",
+                _HEAD,
+                "\n".join(rules),
+                *tables,
+            ]
+        )
+        + "\n"
+    )
+
+
+_HEAD = f"""Nested groupings by each rule; `{METHOD}`, default settings, at the level nearest to so many groups:
+equal evaluations for all rules, seeds {SEEDS[0]} to {SEEDS[-1]}. Figures are mean step times relative to those of
+`{DEFAULT}`, the default; negative is faster. The means are geometric, over all problems and seeds; their 95 %
+intervals draw whole graphs. Joining comes before all rules and leaves fewer than 512 groups of Inception-V3, so at that
+level its groups are the same by all."""
+
+
+def _keys(problem: tuple[str, str, int]) -> list[Measurement]:
+    return [key_of(*problem[:2], rule) for rule in MERGING_RULES]
+
+
+def _table(kept: KeptResults, known: Sequence[tuple[str, str, int]], level: str) -> str:
+    """A row for each problem and one for the mean, a column for each rule but the default."""
+    others = [name for name in MERGING_RULES if name != DEFAULT]
+    logs: dict[str, dict[str, list[float]]] = {name: {} for name in others}
+    rows = []
+    for graph, cluster, evaluations in known:
+        default = _step_times_us(kept, graph, cluster, DEFAULT, level)
+        cells = [f"{graph}, {cluster}", f"{evaluations:,}", f"{fmean(default) / 1e6:.4f}"]
+        for name in others:
+            own = _step_times_us(kept, graph, cluster, name, level)
+            ratios = [log(one / other) for one, other in zip(own, default, strict=True)]
+            logs[name].setdefault(graph, []).extend(ratios)
+            cells.append(f"{100 * expm1(fmean(ratios)):+.1f} %")
+        rows.append(cells)
+    means = [relative_mean(logs[name].values()).as_percent() for name in others]
+    head = ("graph, cluster", "evaluations", f"`{DEFAULT}`, s", *(f"`{name}`" for name in others))
+    return "\n".join(table_of_figures(head, [*rows, ["mean", "", "", *means]]))
+
+
+def relative_mean(logs: Collection[Sequence[float]]) -> MeanInterval:
+    """The geometric mean of ratios, less 1, and its interval; `logs` [graphs][problems and seeds]."""
+    mean = mean_over(logs)
+    return MeanInterval(expm1(mean.mean), expm1(mean.low), expm1(mean.high))
+
+
+def _step_times_us(kept: KeptResults, graph: str, cluster: str, rule: str, level: str) -> list[float]:
+    found: list[float] = kept[key_of(graph, cluster, rule)][level]
+    return found
