@@ -1,10 +1,9 @@
-"""What each rule of merging is worth: local search at two levels of groups that each rule made.
+"""What each rule of merging is worth: local search on the levels of groups that it makes.
 
 `python -m experiments merging_rules` writes docs/results/merging_rules.md; a second call continues where the first
 stopped. All rules have the same search, evaluations and seeds, and levels with the same numbers of groups.
 """
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from math import expm1, log
 from pathlib import Path
@@ -13,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import VERSION
-from engine.bench.problems import problem_on
+from engine import VERSION, api
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import nearest, nested_groupings
 from engine.graphs.grouping.rules import LEAST_BYTES, MERGING_RULES, MergingRule
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
+from engine.problem.pins import allowed_devices
 from experiments.family_graphs import first_graphs
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
@@ -31,20 +32,22 @@ from experiments.zoo_graphs import kept_zoo_graph
 COMMAND = "python -m experiments merging_rules"
 NAME = "merging_rules"
 PROBLEMS: tuple[tuple[str, str, int], ...] = (
-    ("inception_v3", "2xK80", 4000),
-    ("inception_v3", "4xK80", 4000),
-    ("nasnet", "2xK80", 2000),
-    ("nasnet", "4xK80", 2000),
-    ("nmt", "2xK80", 2000),
-    ("nmt_4_layers", "4xK80", 1000),
-    ("nmt_4_layers", "8xK80", 1000),
-    ("cifar10/0", "2xK80", 3000),
-    ("cifar10/1", "4xK80", 3000),
     ("ptb/0", "2xK80", 3000),
+    ("cifar10/0", "2xK80", 3000),
+    ("inception_v3", "2xK80", 4000),
+    ("nmt", "2xK80", 2000),
+    ("nasnet", "2xK80", 2000),
+    ("nmt_4_layers", "4xK80", 1000),
     ("ptb/1", "4xK80", 3000),
+    ("cifar10/1", "4xK80", 3000),
+    ("nasnet", "4xK80", 2000),
+    ("inception_v3", "4xK80", 4000),
+    ("nmt_4_layers", "8xK80", 1000),
 )
 """graph, cluster, evaluations of each search; a graph of a family with its number among those held out"""
-LEVELS = (128, 512)
+ALL = "all"
+LEVELS: tuple[int | str, ...] = (128, 512, ALL)
+"""the level nearest to so many groups, or a search through all of them"""
 SEEDS = (0, 1, 2)
 METHOD = "local_search"
 PROCESSES = 2
@@ -103,14 +106,25 @@ def step_times_us(prepared: PreparedGraph, cluster: str, rule: MergingRule, eval
     levels = nested_groupings(prepared.graph, prepared.costs, rule=rule)
     found: dict[str, Json] = {}
     for groups in LEVELS:
-        at_level = dataclasses.replace(prepared, grouping=nearest(levels, groups))
         best_us: list[Json] = []
         for seed in SEEDS:
-            problem = problem_on(at_level, cluster, evaluations)
+            problem = _problem(prepared, cluster, levels, groups, evaluations)
             make_placer(METHOD, {}).place(problem, np.random.default_rng(seed), lambda: False)
             best_us.append(problem.ledger.best_step_time_us)
         found[str(groups)] = best_us
     return found
+
+
+def _problem(
+    prepared: PreparedGraph, cluster: str, levels: Sequence[Grouping], groups: int | str, evaluations: int
+) -> PlacementProblem:
+    """The problem at one level, or of the finest groups with all coarser levels."""
+    grouping = levels[-1] if isinstance(groups, str) else nearest(levels, groups)
+    on, budget = api.parse_cluster(cluster), Budget(evaluations)
+    graph, costs = prepared.graph, prepared.costs
+    allowed = allowed_devices(graph, costs, grouping, on)
+    coarser = tuple(levels[:-1]) if isinstance(groups, str) else ()
+    return PlacementProblem(graph, costs, grouping, on, allowed, budget, coarser=coarser)
 
 
 def page(kept: KeptResults) -> str:
@@ -118,7 +132,7 @@ def page(kept: KeptResults) -> str:
     known = [problem for problem in PROBLEMS if all(key in kept for key in _keys(problem))]
     keys = [key for problem in known for key in _keys(problem)]
     rules = [f"- `{name}`: {rule.words}. Source: {rule.source}." for name, rule in MERGING_RULES.items()]
-    tables = [f"## Level of {groups} groups\n\n{_table(kept, known, str(groups))}" for groups in LEVELS]
+    tables = [f"## {_title(groups)}\n\n{_table(kept, known, str(groups))}" for groups in LEVELS]
     return (
         "\n\n".join(
             [
@@ -133,11 +147,15 @@ def page(kept: KeptResults) -> str:
     )
 
 
-_HEAD = f"""Nested groupings by each rule; `{METHOD}`, default settings, at the level nearest to so many groups:
-equal evaluations for all rules, seeds {SEEDS[0]} to {SEEDS[-1]}. Figures are mean step times relative to those of
-`{DEFAULT}`, the default; negative is faster. The means are geometric, over all problems and seeds; their 95 %
-intervals draw whole graphs. Joining comes before all rules and leaves fewer than 512 groups of Inception-V3, so at that
-level its groups are the same by all."""
+_HEAD = f"""Nested groupings by each rule; `{METHOD}`, default settings, at the level nearest to so many groups, or
+through all levels: equal evaluations for all rules, seeds {SEEDS[0]} to {SEEDS[-1]}. Figures are mean step times
+relative to those of `{DEFAULT}`, the default; negative is faster. The means are geometric, over all problems and seeds;
+their 95 % intervals draw whole graphs. Joining comes before all rules. It leaves fewer than 512 groups of Inception-V3
+and of the ptb graphs, so at that level their groups are the same by all."""
+
+
+def _title(groups: int | str) -> str:
+    return "All levels" if groups == ALL else f"Level of {groups} groups"
 
 
 def _keys(problem: tuple[str, str, int]) -> list[Measurement]:

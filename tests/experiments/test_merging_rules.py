@@ -23,7 +23,7 @@ def small_problems(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_step_time_a_level_and_seed(tmp_path: Path) -> None:
     found = merging_rules.in_child(dict(merging_rules.key_of("one", "2xK80", "published")), tmp_path, lambda *_: None)
     by_level: Any = found[1]["result"]
-    assert list(by_level) == ["128", "512"]
+    assert list(by_level) == ["128", "512", "all"]
     assert all(len(times) == 3 and min(times) > 0 for times in by_level.values())
 
 
@@ -33,7 +33,7 @@ def kept_of(path: Path, factor: dict[str, float]) -> KeptResults:
     for graph, cluster, _ in PROBLEMS:
         for rule in MERGING_RULES:
             times: list[Json] = [2e6 * (factor[graph] if rule == "published" else 1.0)] * 3
-            kept.add(merging_rules.key_of(graph, cluster, rule), {"128": times, "512": times})
+            kept.add(merging_rules.key_of(graph, cluster, rule), {"128": times, "512": times, "all": times})
     return kept
 
 
@@ -52,7 +52,7 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
         for shown, key in orders.items():
             if key not in kept:
                 told.append(shown)
-                kept.add(key, {"128": [1.0] * 3, "512": [1.0] * 3})
+                kept.add(key, {"128": [1.0] * 3, "512": [1.0] * 3, "all": [1.0] * 3})
 
     told: list[str] = []
     monkeypatch.setattr(merging_rules, "measure_missing", measured)
