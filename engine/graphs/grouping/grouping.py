@@ -186,7 +186,7 @@ class Merging:
     def merge(
         self, groups: int, equal_share: int, threshold_bytes: int | None = None, rule: MergingRule = LEAST_BYTES
     ) -> None:
-        """Merge to at most `groups` groups: see merging.py."""
+        """Merge to at most `groups` groups by `rule`: see merging.py."""
         merge(self._contraction, groups, threshold_bytes, equal_share, rule)
 
     def grouping(self) -> Grouping:

@@ -29,9 +29,9 @@ def nested_groupings(
     """Groupings that nest, the coarsest first: each group is a union of groups of every finer one.
 
     The last one has a group for each set of co-located ops. The others have `coarsest` groups, twice as many, and so
-    on, as far as ops of different sites do not keep more apart; the finest of them have what joining leaves. The same
-    graph gives the same groups in any order of its file. Raises GraphError where co-located ops are fixed to different
-    devices.
+    on, as far as ops of different sites do not keep more apart; the finest of them have what joining leaves. Groups
+    are merged by `rule`, one of `MERGING_RULES`. The same graph gives the same groups in any order of its file. Raises
+    GraphError where co-located ops are fixed to different devices.
     """
     classes = Classes(graph, costs)
     nested = [classes.grouping()]

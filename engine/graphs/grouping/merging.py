@@ -1,10 +1,11 @@
 """The third step of grouping: merge the group with the smallest cost into a neighbour, again and again.
 
-The cost of a group is its output bytes. Source: R. Addanki et al., Placeto, NeurIPS 2019, appendix on grouping.
-These choices, which the source leaves open, keep groups light enough to be worth moving:
+Source: R. Addanki et al., Placeto, NeurIPS 2019, appendix on grouping. A `MergingRule` (rules.py) says what a group
+costs, and which neighbour it belongs to. These choices, which the source leaves open, keep groups light enough to be
+worth moving; `published` has no bound, so it has only the first of them, and the last for groups without a neighbour:
 
-- The neighbour is the one with which the group shares the most bytes, among those that may be merged with it:
-  `Contraction.merged_position` checks on their neighbours that the group graph stays acyclic.
+- Of the neighbours only those count that may be merged with the group: `Contraction.merged_position` checks on their
+  neighbours that the group graph stays acyclic.
 - A bound limits the weight of a group without its heaviest node. It starts at an equal share of the work and doubles
   only when no more groups can be merged within it.
 - Groups with hardly any work (a variable, a cast) are merged first, whatever their bytes: alone on a device they only
