@@ -21,6 +21,7 @@ import numpy as np
 
 from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
+from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import nearest
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
@@ -58,7 +59,7 @@ FINE_START_GROUPS = 1024
 FINE_METHODS = ("human_expert", "scotch", "heft", "m_etf")
 """methods that also give starts at the level with about so many groups, the most useful for its time first"""
 SHARE_FOR_STARTS = 0.1
-"""of a budget of seconds: no further method begins after it"""
+"""of a budget of seconds, for all methods that give starts: the rest is the search's"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Auto:
             starts += evaluate_methods(problem, QUICKEST, rng, should_stop, level_of_methods(problem))
             ahead = _is_ahead(proposed, starts)
             methods = [] if ahead else [method for method in methods if method not in QUICKEST]
-        starts += _at_levels(problem, methods, rng, should_stop)
+        starts += _starts_of(problem, methods, rng, should_stop)
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
@@ -156,31 +157,35 @@ class Auto:
         return LocalSearchPlacer(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
 
 
-def _at_levels(
+def _starts_of(
     problem: PlacementProblem, methods: Sequence[str], rng: np.random.Generator, should_stop: ShouldStop
 ) -> list[Start]:
-    """The starts of `methods`, and before them those of `FINE_METHODS` on a fine level where there is one."""
-    if not problem.coarser:
-        return evaluate_methods(problem, methods, rng, should_stop)
-    fine, coarse = nearest(problem.coarser, FINE_START_GROUPS), level_of_methods(problem)
-    quick = [method for method in FINE_METHODS if not (method == "scotch" and _in_a_hurry(problem))]
-    rounds = [(method, fine) for method in quick if fine is not coarse]
+    """The starts of `methods`, and before them those of `FINE_METHODS` on a fine level where there is one.
+
+    Of a budget of seconds they have a share: no method begins after it, and none schedules again after it.
+    """
+    coarse = level_of_methods(problem)
+    rounds: list[tuple[str, Grouping | None]] = [(method, coarse) for method in methods]
+    if methods and problem.coarser and (fine := nearest(problem.coarser, FINE_START_GROUPS)) is not coarse:
+        rounds = [(method, fine) for method in FINE_METHODS if method in methods] + rounds
     starts: list[Start] = []
-    for method, level in [*rounds, *((method, coarse) for method in methods)]:
-        if not (starts and _is_late(problem)):
-            starts += evaluate_methods(problem, [method], rng, should_stop, level)
+    for method, level in rounds:
+        left = _seconds_for_starts(problem)
+        if left is None or left > 0:
+            starts += evaluate_methods(problem, [method], rng, should_stop, level, left)
     return starts
 
 
-def _is_late(problem: PlacementProblem) -> bool:
+def _seconds_for_starts(problem: PlacementProblem) -> float | None:
+    """The seconds that are left for starts; None without a budget of seconds."""
     seconds = problem.ledger.budget.seconds
-    return seconds is not None and problem.ledger.elapsed_seconds >= SHARE_FOR_STARTS * seconds
+    return None if seconds is None else SHARE_FOR_STARTS * seconds - problem.ledger.elapsed_seconds
 
 
 def _methods(problem: PlacementProblem) -> list[str]:
     """The methods that give starts, by the size of the graph and the budget's seconds."""
     relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
-    return [*LIST_METHODS, "human_expert", *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
+    return ["human_expert", *LIST_METHODS, *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
 
 
 def _in_a_hurry(problem: PlacementProblem) -> bool:
@@ -194,7 +199,8 @@ def _is_ahead(proposed: Start, starts: list[Start]) -> bool:
 
 def _few_enough(problem: PlacementProblem) -> bool:
     """Whether all placements can be evaluated."""
-    return count_placements(problem.allowed, interchangeable_devices(problem)) <= problem.ledger.remaining
+    most = problem.ledger.remaining
+    return count_placements(problem.allowed, interchangeable_devices(problem), most + 1) <= most
 
 
 def _packed(stage: str, seed: int, state: bytes) -> bytes:

@@ -40,16 +40,18 @@ def evaluate_methods(
     rng: np.random.Generator,
     should_stop: ShouldStop,
     grouping: Grouping | None = None,
+    most_seconds: float | None = None,
 ) -> list[Start]:
     """Run `methods` one after the other until the budget is spent or a stop is requested; returns the best of each.
 
-    With `grouping`, one of the problem's coarser levels, they place its groups.
+    With `grouping`, one of the problem's coarser levels, they place its groups. Each has at most `most_seconds`, which
+    a list scheduler looks at between two schedules.
     """
     starts = []
     for method in methods:
         if problem.ledger.spent or should_stop():
             break
-        sub_problem = problem.sub_problem(grouping)
+        sub_problem = problem.sub_problem(grouping, most_seconds)
         try:
             make_placer(method, {}).place(sub_problem, rng, should_stop)
         except PlacetoError as error:  # such as no rule for this graph, or no library on this machine

@@ -4,6 +4,7 @@ Among interchangeable devices a placement uses the first one first, then the sec
 the last: each placement has exactly one such form.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -53,9 +54,16 @@ def at_placement(odometer: Odometer, placement: NDArray[np.int32]) -> None:
         _put(odometer, group, int(device))
 
 
-def count_placements(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int32]) -> int:
-    """The number of placements, at most `MOST_COUNTED`."""
+def count_placements(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int32], most: int = MOST_COUNTED) -> int:
+    """The number of placements, or `most` if there are more.
+
+    Exchanging devices makes at most the product of the classes' factorials out of one placement. Where that already
+    leaves too many, nothing is counted: the counts by used devices grow exponentially with the classes.
+    """
     sizes = np.bincount(class_of_device).tolist()
+    exchanges = sum(math.lgamma(size + 1) for size in sizes)
+    if float(np.log(allowed.sum(axis=1)).sum()) - exchanges > math.log(most) + 1:
+        return most
     open_classes = [sorted(set(class_of_device[row].tolist())) for row in allowed]
     ways: dict[tuple[int, ...], int] = {(0,) * len(sizes): 1}
     for classes in open_classes:
@@ -68,8 +76,8 @@ def count_placements(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int
                     more = (*used[:device_class], used[device_class] + 1, *used[device_class + 1 :])
                     following[more] = following.get(more, 0) + count
         ways = following
-        if sum(ways.values()) >= MOST_COUNTED:
-            return MOST_COUNTED
+        if sum(ways.values()) >= most:
+            return most
     return sum(ways.values())
 
 

@@ -87,6 +87,21 @@ def test_under_a_short_budget_of_seconds_no_process_is_started(monkeypatch: pyte
     assert ("scotch" in asked[: asked.index("9.0")], asked.count("scotch")) == (False, 2)
 
 
+def test_methods_that_give_starts_have_a_tenth_of_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = [0.0], []
+
+    def evaluate_methods(_problem: PlacementProblem, methods: list[str], *rest: Any) -> list[Start]:
+        asked.append((*methods, round(rest[-1], 3)))
+        now[0] += 0.6
+        return []
+
+    monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
+    problem = small_problem(3, ops=20).with_budget(Budget(30, 20.0), clock=lambda: now[0])
+    place(problem, Auto())
+    assert [seconds for _, seconds in asked] == [2.0, 1.4, 0.8, 0.2]
+    assert asked[0][0] == "human_expert" and problem.ledger.used == 30
+
+
 def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None:
     problem, oracle = (small_problem(1, evaluations=3000) for _ in range(2))
     place(problem, Auto())
@@ -188,7 +203,7 @@ def test_in_a_hurry_slower_methods_are_left_out_where_a_policy_is_ahead_of_the_q
     monkeypatch.setattr("engine.placers.policy_passes.proposals", lambda *_: drawn(placement, _[2]))
     placer = Auto()
     placer.use_policy(small_policy())
-    place(problem.with_budget(Budget(200, seconds)), placer)
+    place(problem.with_budget(Budget(200, seconds), clock=lambda: 0.0), placer)
     hurried = seconds == 9.0
     if good and hurried:
         assert asked == list(auto.QUICKEST)

@@ -15,6 +15,7 @@ from engine.placers.exhaustive import Exhaustive
 from engine.problem import Budget, PlacementProblem
 from engine.search.chunk_result import new_chunk_result
 from engine.search.enumeration import (
+    MOST_COUNTED,
     Odometer,
     at_placement,
     count_placements,
@@ -63,7 +64,16 @@ def test_each_placement_comes_once_up_to_the_names_of_alike_devices(data: st.Dat
     count = count_placements(allowed, class_of_device)
     seen = come_by(problem, first_placement(allowed, class_of_device), count)
     assert len(set(seen)) == count
+    most = data.draw(st.integers(1, 2 * count))
+    assert count_placements(allowed, class_of_device, most) == min(count, most)
     assert set(seen) == {canonical(placement, class_of_device.tolist()) for placement in brute_force(allowed)}
+
+
+@pytest.mark.parametrize("classes", [np.arange(40), np.arange(40) // 8, np.zeros(40)])
+def test_on_many_devices_there_are_too_many_before_anything_is_counted(classes: NDArray[np.float64]) -> None:
+    allowed = np.ones((128, 40), dtype=bool)
+    assert count_placements(allowed, classes.astype(np.int32)) == MOST_COUNTED
+    assert count_placements(allowed, classes.astype(np.int32), 100) == 100
 
 
 @pytest.mark.parametrize("pins", [False, True])

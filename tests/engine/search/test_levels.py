@@ -89,7 +89,7 @@ def test_fine_starts_are_taken_beside_coarse_ones(monkeypatch: pytest.MonkeyPatc
     asked: list[tuple[str, int]] = []
 
     def evaluate_methods(
-        problem: PlacementProblem, methods: list[str], rng: object, should_stop: object, level: object = None
+        problem: PlacementProblem, methods: list[str], rng: object, should_stop: object, level: object, _: object
     ) -> list[object]:
         asked.extend((method, level.group_count) for method in methods if level)  # type: ignore[attr-defined]
         return []
