@@ -53,6 +53,7 @@ EXPERIMENTS = {
     "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
+    "levels": Experiment("experiments.levels:run", "five hours of one core"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "merging_rules": Experiment("experiments.merging_rules:run", "half an hour"),

@@ -1,0 +1,226 @@
+"""What searching at every level is worth beside one level: auto with levels, and in 128 groups, in 512, and in all.
+
+`python -m experiments levels` writes docs/results/levels.md; a second call continues where the first stopped. The
+single levels come first, and with them the list of the problems where one of them is ahead of 128 groups: what is
+expected of the search over levels there is known before it runs.
+"""
+
+import time
+from collections.abc import Sequence
+from math import expm1, log
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import VERSION, api
+from engine.bench.random_graphs import random_graph
+from engine.child.parent import ReportProgress, Results
+from engine.events import Json
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.grouping.levels import nested_groupings
+from engine.placers.registry import make_placer
+from engine.prepared import PreparedGraph
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.problem.pins import allowed_devices
+from experiments.auto_check.cases import SHARED
+from experiments.family_graphs import first_graphs
+from experiments.keeping.code_state import code_state
+from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.keeping.statistics import mean_over, paired_mean
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.zoo_graphs import kept_zoo_graph
+
+COMMAND = "python -m experiments levels"
+NAME = "levels"
+METHOD = "auto"
+UNEQUAL = "2xV100+2xK80"
+CLUSTERS = ("2xK80", "4xK80", "8xK80", UNEQUAL)
+GRAPHS = (
+    "zoo/inception_v3",
+    "zoo/inception_v3",
+    "zoo/nasnet",
+    "zoo/nasnet",
+    "zoo/nmt",
+    "zoo/nmt",
+    "zoo/nmt_4_layers",
+    "zoo/nmt_4_layers",
+    "nmt/0",
+    "nmt/1",
+    "ptb/0",
+    "ptb/1",
+    "cifar10/0",
+    "cifar10/1",
+    "shared/bert_l-3",
+    "shared/chain_mm",
+    "random/series-parallel/1000",
+    "random/layered/1000",
+    "random/tree/5000",
+    "random/butterfly/5000",
+    "random/series-parallel/10000",
+    "random/layered/10000",
+    "random/tree/20000",
+    "random/butterfly/20000",
+)
+"""of the zoo; held out of a family; of public benchmarks, where they have been put beside the checkout; random"""
+GRAPHS_SEED = 7
+EVALUATIONS, SECONDS = 20_000, 10.0
+SEEDS = (0, 1, 2)
+SINGLE: tuple[str, ...] = ("128", "512", "all")
+LEVELS = "levels"
+WORTH = 0.03
+"""a single level so much faster than 128 groups is worth choosing"""
+PROCESSES = 2
+WORK = Path(".cache") / "zoo"
+
+
+class GraphOnCluster(NamedTuple):
+    """A graph on a cluster."""
+
+    graph: str
+    cluster: str
+
+
+def problems() -> list[GraphOnCluster]:
+    """The graphs, each on the next of `CLUSTERS`; those that are not on this machine are left out."""
+    rotation = [GraphOnCluster(graph, CLUSTERS[index % len(CLUSTERS)]) for index, graph in enumerate(GRAPHS)]
+    return [place for place in rotation if not place.graph.startswith("shared/") or SHARED.is_dir()]
+
+
+def run(folder: Path, report: ReportLine) -> str:
+    """Measure what `folder`/kept/levels.jsonl lacks, the single levels first, write the page, and return it."""
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    for columns in (SINGLE, (LEVELS,)):
+        for place in problems():
+            orders = {
+                f"{place.graph} on {place.cluster}, {column}, {budget}": key_of(place, column, budget)
+                for column in columns
+                for budget in ("evaluations", "seconds")
+            }
+            if any(key not in kept for key in orders.values()):
+                prepared_graph(place.graph, report)  # the children find it
+            measure_missing(kept, "experiments.levels:in_child", orders, PROCESSES, report)
+            write_page(folder, NAME, page(kept))
+    return write_page(folder, NAME, page(kept))
+
+
+def key_of(place: GraphOnCluster, column: str, budget: str) -> Measurement:
+    """What a child measures: all seeds of a column on a problem, in `EVALUATIONS` or in `SECONDS` of one processor."""
+    limit: dict[str, Json] = {"evaluations": EVALUATIONS} if budget == "evaluations" else {"seconds": SECONDS}
+    return {**place._asdict(), "column": column, "seeds": list[Json](SEEDS), **limit}
+
+
+def prepared_graph(graph: str, report: ReportLine) -> PreparedGraph:
+    """The graph of a name in `GRAPHS`."""
+    family, name, *size = graph.split("/")
+    if family == "zoo":
+        return kept_zoo_graph(WORK / code_state(), name, report)
+    if family == "random":
+        return random_graph(name, int(size[0]), np.random.default_rng([GRAPHS_SEED, GRAPHS.index(graph)]))
+    if family == "shared":
+        path = SHARED / f"{name}.json"
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), None)
+    return first_graphs(family, "test", int(name) + 1)[-1]
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """The best step time in µs of each seed; `arguments` is the key."""
+    order: dict[str, Any] = arguments
+    prepared = prepared_graph(order["graph"], lambda _: None)
+    budget = Budget(order.get("evaluations", MOST_EVALUATIONS), order.get("seconds"))
+    best_us: list[Json] = []
+    for seed in order["seeds"]:
+        problem = problem_of(prepared, order["cluster"], order["column"], budget)
+        problem.begin()
+        make_placer(METHOD, {}).place(problem, np.random.default_rng(seed), lambda: False)
+        best_us.append(problem.ledger.best_step_time_us)
+    return {}, {RESULT: best_us}
+
+
+def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budget) -> PlacementProblem:
+    """The problem in so many groups, with all sets of co-located ops as groups, or of these with coarser levels."""
+    graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
+    groups = None if column in ("all", LEVELS) else int(column)
+    *coarser, grouping = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, groups)]
+    allowed = allowed_devices(graph, costs, grouping, on)
+    return PlacementProblem(
+        graph, costs, grouping, on, allowed, budget, clock=time.process_time, coarser=tuple(coarser)
+    )
+
+
+def page(kept: KeptResults) -> str:
+    """The page with the problems whose single levels have been measured."""
+    tables = []
+    for budget, words in (
+        ("evaluations", f"With {EVALUATIONS:,} evaluations"),
+        ("seconds", f"In {SECONDS:g} s of one processor"),
+    ):
+        known = [place for place in problems() if all(key_of(place, column, budget) in kept for column in SINGLE)]
+        tables += [f"## {words}", _table(kept, known, budget), _worth(kept, known, budget)]
+    keys = [
+        key
+        for place in problems()
+        for column in (*SINGLE, LEVELS)
+        for budget in ("evaluations", "seconds")
+        if (key := key_of(place, column, budget)) in kept
+    ]
+    made = kept.made(keys) if keys else "nothing measured yet"
+    return (
+        "\n\n".join(["# Searching at every level", f"`{COMMAND}`; Placeto Explorer {VERSION}; {made}.", _HEAD, *tables])
+        + "\n"
+    )
+
+
+_HEAD = f"""Auto, seeds {SEEDS[0]} to {SEEDS[-1]}, estimated costs: in 128 groups (`--groups 128`), in 512, with each
+set of co-located ops as a group (`all`), and of these with all coarser levels. Figures are differences of the mean step
+time to that in 128 groups, negative is faster, with the paired 95 % interval over the seeds for the search over levels.
+Random graphs are of seed {GRAPHS_SEED}."""
+
+
+def _table(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> str:
+    rows, logs = [], []
+    for place in known:
+        usual = _step_times_us(kept, place, SINGLE[0], budget)
+        cells = [f"{place.graph}, {place.cluster}", f"{fmean(usual) / 1e6:.4f}"]
+        cells += [f"{100 * _ahead(kept, place, column, budget):+.1f} %" for column in SINGLE[1:]]
+        if key_of(place, LEVELS, budget) in kept:
+            pairs = zip(_step_times_us(kept, place, LEVELS, budget), usual, strict=True)
+            logs.append([log(one / other) for one, other in pairs])
+            cells.append(paired_mean([expm1(each) for each in logs[-1]]).as_percent())
+        rows.append([*cells, "–"][:5])
+    if logs:
+        mean = mean_over(logs)
+        rows.append(
+            [
+                "mean",
+                "",
+                "",
+                "",
+                f"{100 * expm1(mean.mean):+.1f} % ({100 * expm1(mean.low):.1f} to {100 * expm1(mean.high):.1f})",
+            ]
+        )
+    return "\n".join(table_of_figures(("graph, cluster", "128, s", "512", "all", "levels"), rows))
+
+
+def _worth(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> str:
+    """The problems where a single level is worth choosing."""
+    named = [f"- {place.graph}, {place.cluster}" for place in known if min(_others(kept, place, budget)) <= -WORTH]
+    head = f"A single level is at least {WORTH:.0%} ahead of 128 groups on {len(named)} of {len(known)} problems:"
+    return "\n".join([head, "", *(named or ["none"])])
+
+
+def _others(kept: KeptResults, place: GraphOnCluster, budget: str) -> list[float]:
+    return [_ahead(kept, place, column, budget) for column in SINGLE[1:]]
+
+
+def _ahead(kept: KeptResults, place: GraphOnCluster, column: str, budget: str) -> float:
+    """The mean step time of a column over that in 128 groups, less 1."""
+    return (
+        fmean(_step_times_us(kept, place, column, budget)) / fmean(_step_times_us(kept, place, SINGLE[0], budget)) - 1
+    )
+
+
+def _step_times_us(kept: KeptResults, place: GraphOnCluster, column: str, budget: str) -> list[float]:
+    found: list[float] = kept[key_of(place, column, budget)]
+    return found

@@ -1,0 +1,74 @@
+"""Searching at every level compared with one: what a child measures, the list, the table's figures, and resuming."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import levels
+from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.levels import LEVELS, SINGLE, GraphOnCluster, key_of
+from tests.engine.small_runs import prepared_graph
+
+PLACES = [GraphOnCluster("one", "2xK80"), GraphOnCluster("two", "2xV100+2xK80")]
+
+
+@pytest.fixture(autouse=True)
+def small_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "problems", lambda: PLACES)
+    monkeypatch.setattr(levels, "prepared_graph", lambda *_: prepared_graph(80))
+    monkeypatch.setattr(levels, "EVALUATIONS", 40)
+    monkeypatch.setattr(levels, "SECONDS", 0.05)
+
+
+@pytest.mark.parametrize("budget", ["evaluations", "seconds"])
+@pytest.mark.parametrize("column", [*SINGLE, LEVELS])
+def test_a_step_time_a_seed(column: str, budget: str, tmp_path: Path) -> None:
+    found: Any = levels.in_child(dict(key_of(PLACES[1], column, budget)), tmp_path, lambda *_: None)[1]
+    assert len(found["result"]) == 3 and min(found["result"]) > 0
+
+
+def test_every_graph_is_on_a_cluster_in_turn() -> None:
+    assert len(levels.GRAPHS) == 24
+    assert {place.cluster for place in PLACES} <= set(levels.CLUSTERS)
+
+
+def kept_of(path: Path, *, with_levels: bool) -> KeptResults:
+    """Step times of 2 s in 128 groups; on the first problem 512 is 10 % faster, on the second all is 2 % slower."""
+    factors = {"one": {"512": 0.9, LEVELS: 0.8}, "two": {"all": 1.02, LEVELS: 1.25}}
+    kept = KeptResults(path)
+    for place in PLACES:
+        for column in (*SINGLE, *[LEVELS] * with_levels):
+            time_us = 2e6 * factors[place.graph].get(column, 1.0)
+            for budget in ("evaluations", "seconds"):
+                kept.add(key_of(place, column, budget), [time_us] * 3)
+    return kept
+
+
+def test_the_list_is_there_before_the_levels_are_searched(tmp_path: Path) -> None:
+    text = levels.page(kept_of(tmp_path / "kept.jsonl", with_levels=False))
+    assert text.count("A single level is at least 3% ahead of 128 groups on 1 of 2 problems:\n\n- one, 2xK80\n") == 2
+    assert "| one, 2xK80 | 2.0000 | -10.0 % | +0.0 % | – |" in text
+
+
+def test_figures_are_relative_to_128_groups_and_their_mean_is_geometric(tmp_path: Path) -> None:
+    text = levels.page(kept_of(tmp_path / "kept.jsonl", with_levels=True))
+    assert "| two, 2xV100+2xK80 | 2.0000 | +0.0 % | +2.0 % | +25.0 % (+25.0 to +25.0) |" in text
+    mean = next(line for line in text.splitlines() if line.startswith("| mean"))
+    assert abs(float(mean.split("|")[5].split("%")[0])) == 0.0
+
+
+def test_single_levels_come_first_and_a_second_call_measures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
+        for key in orders.values():
+            if key not in kept:
+                told.append(str(key["column"]))
+                kept.add(key, [1.0] * 3)
+
+    told: list[str] = []
+    monkeypatch.setattr(levels, "measure_missing", measured)
+    text = levels.run(tmp_path, lambda _: None)
+    assert LEVELS not in told[: 2 * 2 * len(SINGLE)] and told.count(LEVELS) == 4
+    assert levels.run(tmp_path, lambda _: None) == text and len(told) == 16
