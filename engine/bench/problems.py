@@ -15,13 +15,13 @@ GRAPH = "inception_v3"
 CLUSTER = "2xK80"
 
 
-def prepared_graph(report: Callable[[str], None]) -> api.PreparedGraph:
+def prepared_graph(report: Callable[[str], None], name: str = GRAPH) -> api.PreparedGraph:
     """Build a graph of the zoo, then read, cost and group it."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{GRAPH}.pb"
-        report(f"building {GRAPH}")
-        api.build(GRAPH, path, lambda *_: None)
-        report(f"reading, costing and grouping {GRAPH}")
+        path = Path(folder) / f"{name}.pb"
+        report(f"building {name}")
+        api.build(name, path, lambda *_: None)
+        report(f"reading, costing and grouping {name}")
         return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
 
 
@@ -33,6 +33,6 @@ def problem_on(
     return training.problem.with_budget(Budget(evaluations), clock=clock)
 
 
-def regrouped(prepared: api.PreparedGraph, groups: int) -> api.PreparedGraph:
-    """The same graph in at most `groups` groups."""
+def regrouped(prepared: api.PreparedGraph, groups: int | None) -> api.PreparedGraph:
+    """The same graph in at most `groups` groups; with None each co-location class is a group."""
     return dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, groups))

@@ -62,10 +62,9 @@ def figures_of(graphs: Sequence[BenchGraph]) -> str:
     """Measure all figures on synthetic training steps and `graphs`; returns them as Markdown."""
     synthetic = {ops: training_step(ops) for ops in sorted({*YARDSTICK_OPS, *LOOP_OPS})}
     parts = [
-        _machine(),
+        machine(),
         "## One evaluation, one core\n\n" + _yardstick([*(synthetic[ops] for ops in YARDSTICK_OPS), *graphs]),
         "## Evaluations a second\n\n" + _loops([*(synthetic[ops] for ops in LOOP_OPS), *graphs]),
-        "## One group moves\n\n" + _moves([synthetic[YARDSTICK_OPS[0]], *graphs]),
         "## Growth\n\n" + _growth(),
         "## A fresh process\n\n" + _fresh_processes(),
     ]
@@ -105,7 +104,7 @@ def best_seconds(action: Callable[[], object]) -> float:
     return best
 
 
-def _machine() -> str:
+def machine() -> str:
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -115,7 +114,7 @@ def _machine() -> str:
     return f"# Simulator\n\n{model}, {usable_cores()} cores, {platform.system()}; {versions}; {load}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
@@ -140,7 +139,7 @@ def _yardstick(graphs: Sequence[BenchGraph]) -> str:
         fast = best_seconds(partial(simulator.evaluate, placement))
         figures = f"{slow * 1e3:.1f}", f"{fast * 1e3:.3f}", f"{slow / fast:.0f}"
         rows.append((bench.name, memory_model, _unit(bench, by_group), *figures))
-    return _table(("graph", "memory", "placed at random", "slow twin, ms", "simulator, ms", "times faster"), rows)
+    return table(("graph", "memory", "placed at random", "slow twin, ms", "simulator, ms", "times faster"), rows)
 
 
 def _slow_step(twin: Any, device_of_op: NDArray[np.int32]) -> Callable[[], object]:
@@ -166,7 +165,7 @@ def _loops(graphs: Sequence[BenchGraph]) -> str:
         figures = f"{loop:,.0f}", f"{one:,.0f}", f"{one / loop:.0%}", f"{every:,.0f}", f"{every / one:.2f}"
         rows.append((bench.name, _unit(bench, by_group), *figures))
     head = ("graph", "placed", "compiled loop", "API, one thread", "share", f"API, {usable_cores()} cores", "factor")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _compiled_loop(simulator: Simulator, placements: NDArray[np.int32]) -> Callable[[], object]:
@@ -174,46 +173,6 @@ def _compiled_loop(simulator: Simulator, placements: NDArray[np.int32]) -> Calla
     step_time_us = np.empty(len(placements))
     peak_bytes = np.empty((len(placements), simulator.cluster.device_count), dtype=np.int64)
     return lambda: evaluate_batch(simulator.tables, scratch, placements, step_time_us, peak_bytes)
-
-
-def _moves(graphs: Sequence[BenchGraph]) -> str:
-    """How much of the step an incremental evaluation could skip, if one group after the other moves."""
-    rows = []
-    for bench in graphs:
-        strict, ideal = shares_left(bench)
-        rows.append((bench.name, f"{strict:.1%}", f"{1 / strict:.2f} times", f"{ideal:.1%}", f"{1 / ideal:.2f} times"))
-    head = (
-        "graph",
-        "ops left, exact",
-        "at most faster",
-        "ops left, if ops without time moved for free",
-        "at most faster",
-    )
-    return _table(head, rows) + (
-        "\n\nAn evaluation could go on from the moment at which the moved group first matters: where one of its ops is"
-        " ready at the start (constants, reads of variables), that is the start. Even if those cost nothing, it must go"
-        " on from the group's first op that takes time. Means over a topological pass from a random placement."
-    )
-
-
-def shares_left(bench: BenchGraph) -> tuple[float, float]:
-    """The share of ops that end after the moved group first matters; and after its first op that takes time starts."""
-    graph, group_of_op = bench.graph, bench.group_of_op
-    simulator = Simulator(graph, bench.costs, published_cluster(2, MemoryModel.FULL), group_of_op)
-    rng = np.random.default_rng(SEED)
-    placement = rng.integers(0, 2, simulator.group_count, dtype=np.int32)
-    no_input = np.bincount(graph.edge_target, minlength=graph.op_count) == 0
-    strict, ideal = [], []
-    for group in range(simulator.group_count):
-        timeline = simulator.timeline(placement)
-        inside = group_of_op == group
-        inputs = timeline.end_us[graph.edge_source[inside[graph.edge_target]]]
-        matters_us = 0.0 if no_input[inside].any() else inputs.min()
-        strict.append(np.mean(timeline.end_us >= matters_us))
-        working = inside & (timeline.end_us > timeline.start_us)
-        ideal.append(np.mean(timeline.end_us >= timeline.start_us[working].min(initial=timeline.step_time_us)))
-        placement[group] = rng.integers(0, 2)
-    return float(np.mean(strict)), float(np.mean(ideal))
 
 
 def _growth() -> str:
@@ -254,7 +213,7 @@ def _growth() -> str:
         "memory, MB",
         "bytes an op or edge",
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 FRESH = """

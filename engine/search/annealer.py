@@ -78,6 +78,10 @@ class Annealer:
         self._walk.trial.placement[:] = placement
         self._walk.trial.chain_length[0] = 0
 
+    def never_stop(self) -> None:
+        """Make every evaluation to its end from now on, to compare: the walk and its bests stay the same."""
+        self._walk.numbers[0].never_stops = True
+
     def evaluate(self, count: int, first_heat_us: float, last_heat_us: float, share: float = 1.0) -> ChunkBest:
         """Make `count` evaluations while the heat falls from the first to the last; returns the chunk's best.
 

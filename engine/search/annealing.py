@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.chunk_result import ChunkResult, clear, missing_on_worst, note
+from engine.search.chunk_result import ChunkResult, clear, limit_of, missing_on_worst, note, note_stopped
 from engine.search.moves import Trial, propose
 from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import uniform
@@ -103,6 +103,7 @@ WALK = np.dtype(
         ("missing_bytes", "i8"),  # over all devices
         ("price_us", "f8"),  # price of a missing byte
         ("least_price_us", "f8"),
+        ("never_stops", "?"),  # every evaluation goes on to its end, as if that were not decided before
     ],
     align=True,
 )
@@ -136,7 +137,12 @@ def anneal(
     first_heat_us: float,
     last_heat_us: float,
 ) -> None:
-    """Evaluate `evaluations` moves while the heat falls; a fresh walk evaluates its own placement first."""
+    """Evaluate `evaluations` moves while the heat falls; a fresh walk evaluates its own placement first.
+
+    A move is accepted if its step time, its missing memory priced, is at most the threshold, which is drawn before. So
+    an evaluation stops as soon as its time alone is sure to be above the threshold and above the best of the chunk: the
+    walk and the best are the same as if it went on.
+    """
     clear(found)
     trial, now = walk.trial, walk.numbers[0]
     heat_us = first_heat_us
@@ -146,20 +152,37 @@ def anneal(
             trial.moved[:] = trial.placement
         else:
             propose(neighbourhood, trial, walk.shares, walk.level_shares)
-        step_time_us = simulate_step(tables, scratch, trial.moved)
-        note(found, trial.moved, step_time_us, missing_on_worst(scratch, neighbourhood.memory_bytes))
-        missing_bytes = _missing_in_all(scratch, neighbourhood.memory_bytes)
-        gain_us = now.step_time_us - step_time_us + now.price_us * (now.missing_bytes - missing_bytes)
-        if now.fresh or gain_us >= 0 or uniform(trial.random) < math.exp(gain_us / heat_us):
-            now.fresh = False
-            now.step_time_us, now.missing_bytes = step_time_us, missing_bytes
-            trial.placement[:] = trial.moved
-            trial.chain_length[0] = critical_chain(tables, scratch, neighbourhood, walk.before, trial.chain)
+        threshold_us = _threshold_us(walk, heat_us)
+        limit_us = np.inf if now.never_stops else max(threshold_us, limit_of(found))
+        step_time_us = simulate_step(tables, scratch, trial.moved, limit_us)
+        if step_time_us == np.inf:
+            note_stopped(found, limit_us)
+        else:
+            note(found, trial.moved, step_time_us, missing_on_worst(scratch, neighbourhood.memory_bytes))
+            missing_bytes = _missing_in_all(scratch, neighbourhood.memory_bytes)
+            if step_time_us + now.price_us * missing_bytes <= threshold_us:
+                now.fresh = False
+                now.step_time_us, now.missing_bytes = step_time_us, missing_bytes
+                trial.placement[:] = trial.moved
+                trial.chain_length[0] = critical_chain(tables, scratch, neighbourhood, walk.before, trial.chain)
         if now.missing_bytes > 0:
             now.price_us = min(now.least_price_us * MOST_PRICE, now.price_us * PRICE_STEP)
         else:
             now.price_us = max(now.least_price_us, now.price_us / PRICE_STEP)
         heat_us *= cooling
+
+
+@inlined
+def _threshold_us(walk: Walk, heat_us: float) -> float:
+    """Draw how long a placement may take, its missing memory priced, to be accepted; infinite for a fresh walk.
+
+    That is the current one's time and a loss that is exponentially distributed with the mean `heat_us`: a larger loss
+    than a given one is drawn with probability exp(−loss / heat).
+    """
+    now, chance = walk.numbers[0], uniform(walk.trial.random)
+    if now.fresh or chance == 0:
+        return np.inf
+    return float(now.step_time_us + now.price_us * now.missing_bytes - heat_us * math.log(chance))
 
 
 @inlined

@@ -13,7 +13,7 @@ CHUNK_RESULT = np.dtype(
     [
         ("missing_bytes", "i8"),  # on the fullest device of the best
         ("step_time_us", "f8"),  # of the best
-        ("sum_us", "f8"),  # of the step times of all evaluations
+        ("sum_us", "f8"),  # of the step times of all evaluations; an evaluation that was stopped counts its limit
         ("at", "i8"),  # number of the best evaluation in its chunk, from 1; 0 before the first
         ("evaluations", "i8"),
     ],
@@ -45,6 +45,20 @@ def clear(found: ChunkResult) -> None:
     number.step_time_us = np.inf
     number.sum_us = 0.0
     number.at = number.evaluations = 0
+
+
+@inlined
+def limit_of(found: ChunkResult) -> float:
+    """The step time in µs from which an evaluation is no better than the best before it, whatever memory it misses."""
+    number = found.numbers[0]
+    return float(number.step_time_us) if number.at > 0 and number.missing_bytes == 0 else np.inf
+
+
+@inlined
+def note_stopped(found: ChunkResult, limit_us: float) -> None:
+    """Count an evaluation that was stopped because it takes longer than `limit_us`, which is at least `limit_of`."""
+    found.numbers[0].evaluations += 1
+    found.numbers[0].sum_us += limit_us
 
 
 @inlined

@@ -22,6 +22,8 @@ from engine.simulator.records import NO_INDEX, Scratch, Tables, borrow_scratch, 
 from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_op, take_from_queue
 
 MOST_DIGIT_BITS = 11
+ROUNDING_OF_AN_OP = 2.0**-50
+"""relative: an op changes a device's sum of work, and the step time, by four roundings of 2**-53 at most"""
 
 
 @compiled
@@ -86,12 +88,19 @@ def _sorted_by(last_us: NDArray[np.float64], started: NDArray[np.int64]) -> NDAr
 
 
 @compiled
-def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
-    """The step time in µs of `placement` [groups], NaN if an op cannot run there; peaks and times are in `scratch`."""
+def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], limit_us: float = np.inf) -> float:
+    """The step time in µs of `placement` [groups], NaN if an op cannot run there; peaks and times are in `scratch`.
+
+    It stops as soon as the step is sure to take longer than `limit_us`: when a device cannot end its remaining ops, one
+    right after the other, in time. Then it returns infinity, and what is in `scratch` is unfinished.
+    """
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
     _reset(tables, scratch)
-    if not _place(tables, scratch, borrowed(placement)):
+    limited, stop_us = limit_us < np.inf, limit_us * (1 + ROUNDING_OF_AN_OP * len(scratch.ops))
+    if not _place(tables, scratch, borrowed(placement), limited):
         return np.nan
+    if limited and _most_left_us(scratch) > stop_us:
+        return np.inf
     _begin(tables, scratch)
     step_time_us = 0.0
     devices = len(scratch.devices)
@@ -102,7 +111,9 @@ def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]
         if now == np.inf:
             break
         if slot < devices:
-            rested_us = _end_op(tables, scratch, event.what, now)
+            rested_us = _end_op(tables, scratch, event.what, now, limited)
+            if limited and rested_us + scratch.devices[slot].left_us > stop_us:
+                return _stopped(scratch)
         else:
             rested_us = end_transfer(tables, scratch, event.what, now)
         step_time_us = max(step_time_us, rested_us)
@@ -118,10 +129,12 @@ def _reset(tables: Tables, scratch: Scratch) -> None:
         state.running = False
         state.op_count = 0
         state.copy = NO_INDEX
-        state.free_us = state.changed_us = 0.0
+        state.free_us = state.changed_us = state.left_us = 0.0
         state.starting_us = np.inf
         state.level_bytes = 0
-    scratch.flow_holders[:] = tables.flow_sizes
+    if tables.model[0].full_memory:
+        scratch.flow_holders[:] = tables.flow_sizes
+        scratch.copy_of_shared[:] = NO_INDEX
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
         scratch.channels[channel].head = NO_INDEX
@@ -129,8 +142,8 @@ def _reset(tables: Tables, scratch: Scratch) -> None:
 
 
 @inlined
-def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bool:
-    """Put each op on its group's device; returns False if an op has no time there."""
+def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], limited: bool) -> bool:
+    """Put each op on its group's device; returns False if an op has no time there. Sums the work if it is `limited`."""
     possible = True
     for op in range(len(scratch.ops)):
         placed = tables.placed_ops[op]
@@ -140,6 +153,8 @@ def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bo
         scratch.ops[op].time_us = time_us
         scratch.devices[device].level_bytes += placed.persistent_bytes
         scratch.devices[device].op_count += 1
+        if limited:
+            scratch.devices[device].left_us += _occupied_us(tables, scratch, op, device)
         possible &= not np.isnan(time_us)
     first = 0
     for device in range(len(scratch.devices)):
@@ -164,7 +179,7 @@ def _begin(tables: Tables, scratch: Scratch) -> None:
 
 
 @inlined
-def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
+def _end_op(tables: Tables, scratch: Scratch, op: int, now: float, limited: bool) -> float:
     """Hand the outputs to local consumers, send them to the others, then start the device's next op.
 
     If an op that takes no time sends nothing, no other event can come before the device's next one, so a row of such
@@ -186,7 +201,11 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
             break
         op = following
         take_from_queue(tables, scratch, device, now)
-    rested_us = now + _rest_us(tables, scratch, op, device) if scratch.ops[op].time_us != 0 else now
+    rested_us = now
+    if scratch.ops[op].time_us != 0:
+        rested_us += _rest_us(tables, scratch, op, device)
+        if limited:
+            scratch.devices[device].left_us -= _occupied_us(tables, scratch, op, device)
     end_us, order, following = np.inf, 0, 0
     if scratch.devices[device].head < scratch.devices[device].tail:
         end_us, order, following = start_op(tables, scratch, device, rested_us)
@@ -202,6 +221,30 @@ def _rest_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
     """The rest in µs of a device after an op that takes time: once a trip."""
     rest_us: float = scratch.devices[device].op_rest_us
     return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
+
+
+@inlined
+def _occupied_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
+    """How long `op`, with the rest after it, keeps `device` from other ops, in µs."""
+    time_us: float = scratch.ops[op].time_us
+    return time_us + _rest_us(tables, scratch, op, device) if time_us != 0 else 0.0
+
+
+@inlined
+def _stopped(scratch: Scratch) -> float:
+    """Leave the event queue empty, as an evaluation to the end does. Returns infinity."""
+    for slot in range(len(scratch.slots)):
+        set_event(scratch, slot, np.inf, 0, 0)
+    scratch.in_flight_count[0] = 0
+    return np.inf
+
+
+@inlined
+def _most_left_us(scratch: Scratch) -> float:
+    most_us = 0.0
+    for device in range(len(scratch.devices)):
+        most_us = max(most_us, scratch.devices[device].left_us)
+    return most_us
 
 
 @inlined

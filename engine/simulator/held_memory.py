@@ -7,7 +7,7 @@ whatever the order of the events, and bytes held for no time do not count.
 import numpy as np
 
 from engine.simulator.compiled import inlined
-from engine.simulator.records import Scratch, Tables, shared_of
+from engine.simulator.records import NO_INDEX, Scratch, Tables, shared_of
 
 
 @inlined
@@ -22,11 +22,11 @@ def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: f
     freed = tables.ops[op].freed_bytes
     for place in range(*shared_of(tables, op)):
         shared = tables.shared[place]
-        if scratch.ops[shared.producer].device == device:
+        copy = scratch.copy_of_shared[place]
+        if copy == NO_INDEX:
             scratch.flow_holders[shared.flow] -= 1
             left = scratch.flow_holders[shared.flow]
         else:
-            copy = scratch.copy_of_shared[place]
             scratch.entries[copy].holders -= 1
             left = scratch.entries[copy].holders
         if left == 0:

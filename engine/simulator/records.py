@@ -64,7 +64,7 @@ ENTRY = np.dtype(
     ],
     align=True,
 )
-SHARED = np.dtype([("flow", "u4"), ("producer", "u4"), ("bytes", "i8")], align=True)
+SHARED = np.dtype([("flow", "u4"), ("bytes", "i8")], align=True)
 LINK = np.dtype([("bandwidth_bytes_per_us", "f8"), ("latency_us", "f8")], align=True)
 
 OP_STATE = np.dtype(
@@ -86,6 +86,7 @@ DEVICE_STATE = np.dtype(
         ("running", "?"),
         ("op_rest_us", "f8"),  # its rest after an op of non-zero time; never changes
         ("free_us", "f8"),  # when its rest ends
+        ("left_us", "f8"),  # time and rests of its ops that have not ended
         ("copy", "u4"),  # copy of the current flow on this device
         ("last_served", "u4"),  # last entry of the current flow on this device
         ("level_bytes", "i8"),
@@ -165,7 +166,7 @@ class Scratch(NamedTuple):
     flow_holders: NDArray[np.int32]
     """[flows + 1] holders of the output on its producer's device: all entries, until some turn out to be remote"""
     copy_of_shared: NDArray[np.uint32]
-    """[shared inputs] the copy, where the producer is on another device"""
+    """[shared inputs] the copy, or `NO_INDEX` where the producer is on the same device"""
     slots: Records
     """[a power of two] the next event of each device, then of each channel, infinite for none; without channels the
     slot behind the devices holds the first of all transfers"""

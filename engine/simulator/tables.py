@@ -171,8 +171,7 @@ def _entry_records(flat: _Flat) -> Records:
 
 def _shared_records(flat: _Flat) -> Records:
     records = records_of(len(flat.shared_edges), kinds_of.SHARED)
-    records.flow = flat.shared_flow
-    records.producer, records.bytes = flat.flow_source[flat.shared_flow], flat.flow_bytes[flat.shared_flow]
+    records.flow, records.bytes = flat.shared_flow, flat.flow_bytes[flat.shared_flow]
     return records
 
 
