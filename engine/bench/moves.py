@@ -21,11 +21,11 @@ from engine.search.chunk_result import chunk_size
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 
 COARSE_GROUPS = 128
-COARSE_EVALUATIONS, EVALUATIONS = 4_000, 8_000
+COARSE_EVALUATIONS, EVALUATIONS = 3_000, 3_000
 """of the search for a good placement: in coarse groups, then in the row's units"""
 HEATS = (0.005, 0.0007, 0.0002)
 """shares of the step time: that of a short cycle's start, one on the way, and the cold end"""
-SETTLING, MEASURED = 300, 900
+SETTLING, MEASURED = 200, 400
 """evaluations of a walk at each heat: before and while it is timed"""
 
 
@@ -57,8 +57,11 @@ def run_benchmark() -> str:
 def figures_of(graphs: dict[str, api.PreparedGraph], rows: Sequence[Units]) -> str:
     """Measure `rows` on `graphs`, by name; returns them as Markdown."""
     left, speeds = [], []
+    coarse: dict[str, NDArray[np.int32]] = {}
     for row in rows:
-        problem, searched = good_placement(graphs[row.graph], row)
+        if row.graph not in coarse:
+            coarse[row.graph] = coarse_placement(graphs[row.graph], row.cluster)
+        problem, searched = good_placement(graphs[row.graph], row, coarse[row.graph])
         name = f"{row.graph}, {problem.graph.op_count:,} ops", f"{problem.group_count:,}"
         drawn = np.random.default_rng(SEED).integers(0, problem.cluster.device_count, problem.group_count, np.int32)
         for kind, placement in (("random", drawn), ("searched", searched)):
@@ -84,13 +87,20 @@ def figures_of(graphs: dict[str, api.PreparedGraph], rows: Sequence[Units]) -> s
     return "\n\n".join(parts) + "\n"
 
 
-def good_placement(prepared: api.PreparedGraph, row: Units) -> tuple[PlacementProblem, NDArray[np.int32]]:
-    """The row's problem, and a placement [groups]: found by a search in coarse groups, then in the row's units."""
-    coarse = problem_on(regrouped(prepared, COARSE_GROUPS), row.cluster, COARSE_EVALUATIONS)
-    make_placer("local_search", {}).place(coarse, np.random.default_rng(SEED), lambda: False)
+def coarse_placement(prepared: api.PreparedGraph, cluster: str) -> NDArray[np.int32]:
+    """[ops] the device of each op in a placement of a search in coarse groups."""
+    problem = problem_on(regrouped(prepared, COARSE_GROUPS), cluster, COARSE_EVALUATIONS)
+    make_placer("local_search", {}).place(problem, np.random.default_rng(SEED), lambda: False)
+    return problem.ledger.answer()[problem.grouping.group_of_op]
+
+
+def good_placement(
+    prepared: api.PreparedGraph, row: Units, device_of_op: NDArray[np.int32]
+) -> tuple[PlacementProblem, NDArray[np.int32]]:
+    """The row's problem, and a placement [groups] of a search in the row's units that begins at `device_of_op`."""
     problem = problem_on(regrouped(prepared, row.groups), row.cluster, EVALUATIONS)
     start = np.zeros(problem.group_count, np.int32)
-    start[problem.grouping.group_of_op] = coarse.ledger.answer()[coarse.grouping.group_of_op]
+    start[problem.grouping.group_of_op] = device_of_op
     problem.evaluate(start[np.newaxis])
     LocalSearch(problem, LocalSearchSettings(), np.random.default_rng(SEED), lambda: False).run()
     return problem, problem.ledger.answer()

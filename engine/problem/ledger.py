@@ -80,7 +80,7 @@ class Ledger:
 
     @property
     def mean_step_time_us(self) -> float:
-        """The mean step time in µs of all evaluations since the ledger was made."""
+        """The mean step time in µs of all evaluations since the ledger was made; one stopped early counts its limit."""
         return self._sum_us / self.used
 
     @property
@@ -206,7 +206,7 @@ class ChunkBest:
     missing_bytes: int
     """missing on the fullest device; 0 if it is feasible"""
     sum_us: float
-    """sum of all step times"""
+    """sum of all step times; an evaluation that was stopped early counts the limit that it exceeds"""
     evaluations: int
     """number of evaluations made"""
     at: int
