@@ -44,7 +44,16 @@ def test_figures_are_relative_to_the_default_and_their_mean_is_geometric(tmp_pat
     assert [line[at] for line in lines[2:4]] == ["-50.0 %", "+100.0 %"]
     assert lines[2][2] == "2.0000"
     mean, _, bounds = lines[4][at].partition(" % ")
-    assert abs(float(mean)) == 0.0 and bounds == "(-50.0 to +100.0)"
+    assert abs(float(mean)) == 0.0 and bounds.startswith("(-100.0 to ")
+    assert lines[5][at] == "no"
+
+
+def test_a_rule_is_faster_that_is_so_on_every_graph(tmp_path: Path) -> None:
+    text = merging_rules.page(kept_of(tmp_path / "kept.jsonl", {"one": 0.9, "two": 0.9}))
+    rows = [line for line in text.splitlines() if line.startswith("| faster")]
+    at = text[text.index("| graph") :].splitlines()[0].split("|").index(" `published` ")
+    assert len(rows) == len(merging_rules.LEVELS)
+    assert all([cell.strip() for cell in row.split("|")].index("yes") == at and row.count("yes") == 1 for row in rows)
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
