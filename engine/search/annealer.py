@@ -43,6 +43,8 @@ class Annealer:
                 chain_length=np.zeros(1, np.int64),
                 random=new_random_state(rng),
                 region=np.zeros(groups, np.int32),
+                choices=np.zeros(problem.device_count, np.bool_),
+                is_offered=np.zeros(problem.device_count, np.bool_),
                 stretch=np.zeros(ops, np.int32),
             ),
             before=np.zeros(ops, np.int32),

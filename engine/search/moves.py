@@ -33,6 +33,10 @@ class Trial(NamedTuple):
     """[1]"""
     region: NDArray[np.int32]
     """[units] room for the groups that a move has reached"""
+    choices: NDArray[np.bool_]
+    """[devices] whether a move may choose the device; of unused devices that are alike only the first"""
+    is_offered: NDArray[np.bool_]
+    """[devices] room for classes: whether an unused device of the class is among the choices"""
     stretch: NDArray[np.int32]
     """[ops] room for the chain at a level: the first unit of each row of units of one group and device"""
 
@@ -47,6 +51,7 @@ def propose(
     placement changes unless no group can move.
     """
     trial.moved[:] = trial.placement
+    _choose_devices(neighbourhood, trial)
     level = _level(trial, level_shares)
     if neighbourhood.first_movable[level] == neighbourhood.first_movable[level + 1]:
         return SINGLE
@@ -56,6 +61,19 @@ def propose(
             return kind
     _move_one(neighbourhood, trial, _any_unit(neighbourhood, trial, _any_group(neighbourhood, trial, level)), level)
     return SINGLE
+
+
+@compiled
+def _choose_devices(neighbourhood: Neighbourhood, trial: Trial) -> None:
+    """Write `trial.choices`: of unused devices that are alike it makes no difference which one is used first."""
+    trial.choices[:] = False
+    for unit in range(len(trial.placement)):
+        trial.choices[trial.placement[unit]] = True
+    trial.is_offered[:] = False
+    for device in range(len(neighbourhood.class_of_device)):
+        device_class = neighbourhood.class_of_device[device]
+        if not trial.choices[device] and not trial.is_offered[device_class]:
+            trial.choices[device] = trial.is_offered[device_class] = True
 
 
 @compiled
@@ -113,16 +131,16 @@ def _critical_unit(neighbourhood: Neighbourhood, trial: Trial, level: int) -> in
 
 @compiled
 def _other_device(neighbourhood: Neighbourhood, trial: Trial, unit: int) -> int:
-    """A random device where `unit` may be and is not, or `NO_DEVICE`."""
+    """A random device of the choices where `unit` may be and is not, or `NO_DEVICE`."""
     devices = neighbourhood.allowed.shape[1]
     current, others = trial.placement[unit], 0
     for device in range(devices):
-        others += neighbourhood.allowed[unit, device] and device != current
+        others += trial.choices[device] and neighbourhood.allowed[unit, device] and device != current
     if others == 0:
         return NO_DEVICE
     left = below(trial.random, others)
     for device in range(devices):
-        if neighbourhood.allowed[unit, device] and device != current:
+        if trial.choices[device] and neighbourhood.allowed[unit, device] and device != current:
             if left == 0:
                 return device
             left -= 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.graphs.grouping.grouping import Grouping
 from engine.problem import PlacementProblem
+from engine.search.symmetry import interchangeable_devices
 from engine.simulator.tables import first_of_each
 
 
@@ -42,6 +43,8 @@ class Neighbourhood(NamedTuple):
     """[edges] entries of the simulator's tables"""
     memory_bytes: NDArray[np.int64]
     """[devices]"""
+    class_of_device: NDArray[np.int32]
+    """[devices] devices of one class are interchangeable"""
 
     @property
     def levels(self) -> int:
@@ -78,6 +81,7 @@ def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = 
         first_input=first_of_each(consumers, len(tables.placed_ops)),
         inputs=np.argsort(consumers, kind="stable"),
         memory_bytes=problem.memory_bytes,
+        class_of_device=interchangeable_devices(problem),
     )
 
 

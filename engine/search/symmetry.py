@@ -21,8 +21,8 @@ def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
     classes = np.arange(count, dtype=np.int32)
     if _transfers_take_time(problem):
         for device in range(count):
-            alike = (earlier for earlier in range(device) if _alike(problem, earlier, device))
-            classes[device] = classes[next(alike, device)]
+            firsts = np.unique(classes[:device]).tolist()
+            classes[device] = next((first for first in firsts if _alike(problem, first, device)), device)
     return np.unique(classes, return_inverse=True)[1].astype(np.int32)
 
 
@@ -42,10 +42,11 @@ def _links(cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
     """Whether `matrix` [devices, devices] stays the same if the two are exchanged; its diagonal does not count."""
-    renumbered = np.arange(len(matrix))
-    renumbered[[one, other]] = other, one
-    between = ~np.eye(len(matrix), dtype=bool)
-    return bool(np.array_equal(matrix[renumbered][:, renumbered][between], matrix[between]))
+    third = np.ones(len(matrix), dtype=bool)
+    third[[one, other]] = False
+    same_rows = np.array_equal(matrix[one, third], matrix[other, third])
+    same_columns = np.array_equal(matrix[third, one], matrix[third, other])
+    return bool(same_rows and same_columns and matrix[one, other] == matrix[other, one])
 
 
 def _transfers_take_time(problem: PlacementProblem) -> bool:

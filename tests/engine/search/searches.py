@@ -8,6 +8,8 @@ from engine.search.annealer import Annealer
 from engine.search.moves import Trial
 from engine.search.random_numbers import new_random_state
 
+MOST_DEVICES = 8
+
 
 def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> Trial:
     """A move's room, at `placement` with `chain` as the groups that the step waits for."""
@@ -18,6 +20,8 @@ def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> T
         chain_length=np.array([len(chain)]),
         random=new_random_state(np.random.default_rng(seed)),
         region=np.zeros_like(placement),
+        choices=np.zeros(MOST_DEVICES, np.bool_),
+        is_offered=np.zeros(MOST_DEVICES, np.bool_),
         stretch=np.zeros(max(len(placement), len(chain)), np.int32),
     )
 

@@ -214,6 +214,29 @@ def test_a_split_group_moves_as_far_as_it_is_on_one_device() -> None:
     assert found == halves
 
 
+def test_equal_devices_that_nothing_uses_are_one_choice() -> None:
+    problem = small_problem(4, ops=30, devices=5, cpu=False, latency_us=1.0)
+    neighbourhood = make_neighbourhood(problem)
+    placement = (np.arange(30) % 2 * 3).astype(np.int32)
+    trial = trial_at(placement, list(range(30)))
+    reached = set()
+    for kind in list(range(KINDS)) * 200:
+        propose(neighbourhood, trial, only(kind), ONE_LEVEL)
+        reached |= set(trial.moved[trial.moved != placement].tolist())
+    assert reached == {0, 1, 3}, "devices 0 and 3 are used; of 1, 2 and 4 the first stands for all"
+
+
+def test_unused_devices_that_differ_are_a_choice_each() -> None:
+    problem = small_problem(4, ops=30, devices=3, latency_us=1.0)
+    neighbourhood = make_neighbourhood(problem)
+    trial = trial_at(np.zeros(30, np.int32), [])
+    reached = set()
+    for _ in range(200):
+        propose(neighbourhood, trial, only(SINGLE), ONE_LEVEL)
+        reached |= set(trial.moved.tolist())
+    assert reached == {0, 1, 3}, "the second of three GPUs, and the CPU"
+
+
 def test_a_level_without_a_share_is_never_moved() -> None:
     _, neighbourhood = with_levels()
     trial = trial_at(np.zeros(30, np.int32), [])
