@@ -20,6 +20,7 @@ from experiments.auto_check.measuring import Reached, key
 from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, more_seeds, seeds_for
 from experiments.keeping.kept_results import KeptResults
 from experiments.keeping.yardstick import YARDSTICK, FoundBy, Yardstick
+from tests.experiments.small_experiments import children_in
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
+    monkeypatch.setattr("experiments.auto_check.measuring.run_in_child", children_in(small))
     text = auto_check.run(small, lines.append)
     kept = json.loads((small / "auto_check.json").read_text())
     rows = kept["evaluations"]
