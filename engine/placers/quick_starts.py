@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
@@ -13,7 +12,6 @@ from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Ledger, PlacementProblem
 from engine.problem.trivial import one_device_placements
 from engine.search.halving import Start
-from engine.simulator import Evaluations
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
@@ -71,11 +69,6 @@ def given_start(problem: PlacementProblem) -> list[Start]:
     """A start at the placement that the problem begins from, which has been evaluated; none without one."""
     if problem.start is None:
         return []
-    return [best_start(problem, problem.start[None, :], problem.simulator.evaluate(problem.start[None, :]))]
-
-
-def best_start(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> Start:
-    """A start at the best of `placements` [batch, groups] by their `evaluations`."""
-    missing_bytes = problem.missing_bytes(evaluations)
-    best = int(np.lexsort((evaluations.step_time_us, missing_bytes))[0])
-    return Start(placements[best].copy(), float(evaluations.step_time_us[best]), int(missing_bytes[best]))
+    evaluations = problem.simulator.evaluate(problem.start[None, :])
+    missing_bytes = int(problem.missing_bytes(evaluations)[0])
+    return [Start(problem.start.copy(), float(evaluations.step_time_us[0]), missing_bytes)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem import PlacementProblem
 from engine.search.symmetry import interchangeable_devices
 from engine.simulator.tables import first_of_each
@@ -62,8 +63,8 @@ def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = 
     groupings = [*coarser, problem.grouping]
     counts = np.array([grouping.group_count for grouping in groupings])
     first_group = np.concatenate(([0], np.cumsum(counts)))
-    first_op = _first_op_of_each(problem.grouping)
-    group_of_unit = np.stack([grouping.group_of_op[first_op] for grouping in groupings]) + first_group[:-1, None]
+    inside = [coarser_group_of_each(grouping, problem.grouping) for grouping in groupings]
+    group_of_unit = np.stack(inside) + first_group[:-1, None]
     owner = group_of_unit.ravel()
     mobile = np.flatnonzero(_may_move(problem.allowed, group_of_unit, int(first_group[-1])))
     joined = [_neighbours(problem, grouping) + first for grouping, first in zip(groupings, first_group, strict=False)]
@@ -83,11 +84,6 @@ def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = 
         memory_bytes=problem.memory_bytes,
         class_of_device=interchangeable_devices(problem),
     )
-
-
-def _first_op_of_each(grouping: Grouping) -> NDArray[np.intp]:
-    """[groups] the first op of each group."""
-    return np.unique(grouping.group_of_op, return_index=True)[1]
 
 
 def _may_move(allowed: NDArray[np.bool_], group_of_unit: NDArray[np.integer], groups: int) -> NDArray[np.bool_]:
