@@ -32,7 +32,6 @@ from engine.placers.quick_starts import (
     evaluate_methods,
     evaluate_one_device,
     given_start,
-    level_of_methods,
     start_of,
 )
 from engine.placeto.settings import PlacetoSettings
@@ -41,6 +40,7 @@ from engine.policies.using import on_this_machine
 from engine.problem import PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
+from engine.search.levels import level_of_methods
 from engine.search.local_search import LocalSearchSettings
 from engine.search.symmetry import interchangeable_devices
 from engine.settings import machine

@@ -5,6 +5,7 @@ placement that a request begins from. Cycles of annealing double in length; each
 far. A move takes one group to another device, a group to its neighbour's
 device, a group with its neighbours, a stretch of the critical chain, a block in topological order or a connected
 region; or it swaps two groups, or saves a transfer on the critical chain. Most moves begin at a group on that chain.
+Where groups nest, a cycle goes from coarse groups to fine ones.
 
 Source: Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983; moves on the critical path
 as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Operations Research 40, 1992.
@@ -13,8 +14,9 @@ as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Op
 import numpy as np
 
 from engine.events import Json, ShouldStop
-from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device, level_of_methods
+from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device
 from engine.problem import PlacementProblem
+from engine.search.levels import level_of_methods
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.settings.making import make_settings
 

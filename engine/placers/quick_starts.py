@@ -7,7 +7,6 @@ import numpy as np
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
 from engine.graphs.grouping.grouping import Grouping
-from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Ledger, PlacementProblem
 from engine.problem.trivial import one_device_placements
@@ -15,11 +14,6 @@ from engine.search.halving import Start
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
-
-
-def level_of_methods(problem: PlacementProblem) -> Grouping | None:
-    """The level for methods that place the groups of one level; None where the problem has only its own."""
-    return nearest(problem.coarser, GROUPS_WITHOUT_LEVELS) if problem.coarser else None
 
 
 def evaluate_one_device(problem: PlacementProblem) -> None:

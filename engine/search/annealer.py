@@ -27,12 +27,12 @@ SHORTEST_US = 1e-9
 class Annealer:
     """One walk over the placements of a problem."""
 
-    def __init__(self, problem: PlacementProblem, rng: np.random.Generator) -> None:
-        """A walk that moves groups of the problem and of its coarser levels."""
+    def __init__(self, problem: PlacementProblem, rng: np.random.Generator, *, through_levels: bool = True) -> None:
+        """A walk that moves groups of the problem and of its coarser levels, or of one level alone: see `searched`."""
         assert len(SHARES) == KINDS
         groups, ops = problem.group_count, problem.graph.op_count
         self._problem = problem
-        self._neighbourhood = make_neighbourhood(problem, searched(problem.coarser))
+        self._neighbourhood = make_neighbourhood(problem, searched(problem, through_levels=through_levels))
         self._scratch, self._found = problem.simulator.new_scratch(), new_chunk_result(groups)
         self._walk = Walk(
             numbers=records_of(1, WALK),

@@ -43,6 +43,10 @@ class LocalSearchSettings:
     list_starts: bool = switch(
         True, "whether it also tries the list schedulers' placements as starts, or only single devices"
     )
+    levels: bool = switch(
+        True,
+        "whether it moves groups of all levels, where groups nest, or only those that methods without levels place",
+    )
     checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
     def __post_init__(self) -> None:
@@ -80,7 +84,7 @@ class LocalSearch:
         should_stop: ShouldStop,
     ) -> None:
         self._problem, self._settings = problem, settings
-        self._annealer = Annealer(problem, rng)
+        self._annealer = Annealer(problem, rng, through_levels=settings.levels)
         self._should_stop = should_stop
         self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
         self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds

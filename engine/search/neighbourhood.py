@@ -1,7 +1,7 @@
 """The parts of a problem that a search's moves need: groups at every level, where they can go, and their neighbours.
 
-A level is a grouping of the problem's own groups, called units here; the last level is the units themselves. The groups
-of all levels are numbered in one row, the coarsest level first.
+A level is a grouping of the problem's own groups, called units here; the finest possible one is the units themselves.
+The groups of all levels are numbered in one row, the coarsest level first.
 """
 
 from collections.abc import Sequence
@@ -52,15 +52,15 @@ class Neighbourhood(NamedTuple):
         return len(self.group_of_unit)
 
 
-def make_neighbourhood(problem: PlacementProblem, coarser: Sequence[Grouping] = ()) -> Neighbourhood:
-    """The neighbourhood of `problem` at its own level and at `coarser` ones, the coarsest first.
+def make_neighbourhood(problem: PlacementProblem, levels: Sequence[Grouping] = ()) -> Neighbourhood:
+    """The neighbourhood of `problem` at `levels`, the coarsest first; without any, at its own level.
 
     Groups that an edge joins are neighbours, feedback edges included.
     """
     tables = problem.simulator.tables
     consumers = tables.entries.consumer.astype(np.int64)
     units = problem.group_count
-    groupings = [*coarser, problem.grouping]
+    groupings = levels or [problem.grouping]
     counts = np.array([grouping.group_count for grouping in groupings])
     first_group = np.concatenate(([0], np.cumsum(counts)))
     inside = [coarser_group_of_each(grouping, problem.grouping) for grouping in groupings]

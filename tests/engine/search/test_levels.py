@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.placers.auto import Auto
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
+from engine.problem.trivial import one_device_placements
 from engine.search import levels
 from engine.search.annealer import Annealer
 from engine.search.levels import level_shares, searched
@@ -29,7 +31,30 @@ def test_moves_go_from_coarse_to_fine() -> None:
 def test_a_level_with_too_few_groups_is_not_searched() -> None:
     problem = leveled_problem(1, coarsest=2)
     assert [level.group_count for level in problem.coarser] == [2, 4, 8, 16, 30]
-    assert [level.group_count for level in searched(problem.coarser)] == [4, 8, 16, 30]
+    assert [level.group_count for level in searched(problem, through_levels=True)] == [4, 8, 16, 30, 40]
+
+
+def test_without_levels_it_moves_only_groups_of_the_level_of_other_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "GROUPS_WITHOUT_LEVELS", 8)
+    problem = leveled_problem(2, devices=3)
+    LocalSearchPlacer(levels=False).place(problem, np.random.default_rng(0), lambda: False)
+    eight = next(level for level in problem.coarser if level.group_count == 8)
+    alone = problem.at_level(eight).with_budget(problem.ledger.budget)
+    assert problem.ledger.best_step_time_us is not None
+    assert problem.ledger.best_step_time_us < min(alone.evaluate(one_device_placements(alone)).step_time_us)
+    inside = coarser_group_of_each(eight, problem.grouping)
+    devices = [np.unique(problem.ledger.answer()[inside == group]) for group in range(8)]
+    assert all(len(together) == 1 for together in devices)
+    assert Annealer(problem, np.random.default_rng(0), through_levels=False).moves == 2 * 8
+
+
+def test_without_coarser_groups_the_switch_of_levels_changes_nothing() -> None:
+    answers = []
+    for switch in (True, False):
+        problem = small_problem(3, ops=20)
+        LocalSearchPlacer(levels=switch).place(problem, np.random.default_rng(0), lambda: False)
+        answers.append(problem.ledger.answer().tolist())
+    assert answers[0] == answers[1]
 
 
 def test_the_unit_of_a_cycle_is_the_level_next_to_the_finest() -> None:
@@ -96,7 +121,7 @@ def test_fine_starts_are_taken_beside_coarse_ones(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
     monkeypatch.setattr("engine.placers.auto.FINE_START_GROUPS", 16)
-    monkeypatch.setattr("engine.placers.quick_starts.GROUPS_WITHOUT_LEVELS", 4)
+    monkeypatch.setattr("engine.search.levels.GROUPS_WITHOUT_LEVELS", 4)
     Auto().place(leveled_problem(1), np.random.default_rng(0), lambda: False)
     assert asked[:4] == [("human_expert", 16), ("scotch", 16), ("heft", 16), ("m_etf", 16)]
     assert {level for _, level in asked[4:]} == {4}

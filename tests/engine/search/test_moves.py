@@ -164,7 +164,7 @@ def with_levels(devices: int = 3, *, pins: bool = False) -> tuple[PlacementProbl
     """30 units, which are three groups of ten at the coarsest level and 15 of two at the one between."""
     problem = small_problem(4, ops=30, devices=devices, cpu=False, pins=pins)
     coarser = [coarse(problem.grouping, of_unit) for of_unit in (TENS, PAIRS)]
-    return problem, make_neighbourhood(problem, coarser)
+    return problem, make_neighbourhood(problem, [*coarser, problem.grouping])
 
 
 def coarse(finer: Grouping, group_of_op: NDArray[np.int32]) -> Grouping:
