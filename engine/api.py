@@ -60,16 +60,17 @@ from engine.explaining.decisions import EpisodeDecisions, obstacle
 from engine.explaining.gains import Gains
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.sent import explanation_to_bytes
-from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
+from engine.explaining.session import Explanation, GivenPlacement, Session
 from engine.explaining.tables import chain_csv, groups_csv
 from engine.explaining.trace import explained_trace
 from engine.files.csv_text import csv_text
 from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
-from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
+from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import write_placed
+from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
@@ -78,10 +79,10 @@ from engine.number_words import bytes_words, part_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
     apply,
-    device_of_group,
     devices_to_json,
-    groups_of_named,
     pins_of_names,
+    placement_of_names,
+    placement_of_report,
     placement_to_json,
     read_placement,
     simulate,
@@ -105,7 +106,8 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
-from engine.run import BASELINES, TRIVIAL_BASELINES, Run, RunRequest
+from engine.run import Run
+from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
@@ -217,11 +219,11 @@ def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
 
 
 __all__ = [
+    "AUTO_GROUPS",
     "BASELINES",
     "BUILD_LIMITS",
     "CLOSE",
     "CONVERSIONS",
-    "DEFAULT_GROUPS",
     "FAMILY_COUNT",
     "FORMATS",
     "KINDS",
@@ -265,6 +267,7 @@ __all__ = [
     "Gains",
     "GivenPlacement",
     "GraphError",
+    "Groups",
     "HeldOut",
     "InfeasibleError",
     "Json",
@@ -294,6 +297,7 @@ __all__ = [
     "Setting",
     "SettingsError",
     "ShouldStop",
+    "SplitPlacement",
     "Standing",
     "Started",
     "TrainRequest",
@@ -319,7 +323,6 @@ __all__ = [
     "csv_text",
     "device_kinds",
     "device_node_data",
-    "device_of_group",
     "devices_to_json",
     "digraph",
     "draw_comparison",
@@ -330,7 +333,6 @@ __all__ = [
     "family_members",
     "flat_view_to_bytes",
     "groups_csv",
-    "groups_of_named",
     "keep_warm",
     "learned_until",
     "list_settings",
@@ -342,6 +344,8 @@ __all__ = [
     "part_words",
     "pins_of_names",
     "place",
+    "placement_of_names",
+    "placement_of_report",
     "placement_to_json",
     "policy_fit",
     "prepare",
@@ -349,6 +353,7 @@ __all__ = [
     "profile",
     "read_placement",
     "read_policy",
+    "require_can_split",
     "require_drawable",
     "samples",
     "settings_schema",

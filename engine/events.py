@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, get_args
 
 EVENT_VERSION = 1
@@ -25,6 +25,8 @@ class Started:
     engine_version: str
     policy: str | None = None
     """the name on the card of the trained policy that it begins from"""
+    levels: list[int] = field(default_factory=list)
+    """the numbers of groups of the levels that it searches, the coarsest first; none where it has `groups` alone"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Baseline:
     note: str
     """why it has no feasible placement, or an empty string"""
     placement: list[int] | None = None
-    """[groups] its best feasible placement, the answer of a run that is cut off before it finds a better one"""
+    """[groups] its best feasible placement, the answer of a run that is cut off before it finds a better one; baselines
+    split no group"""
     peak_bytes: list[int] | None = None
     """[devices] of that placement; None without one, and in events before version 0.2.0"""
     wall_seconds: float | None = None
@@ -64,7 +67,11 @@ class Episode:
     """used so far"""
     elapsed_seconds: float
     placement: list[int]
-    """[groups] device of each group"""
+    """[groups] device of each group, -1 where its parts are on several"""
+    parts: list[list[int]] = field(default_factory=list)
+    """[finer levels] the devices of the parts of what is -1: see `SplitPlacement`"""
+    level_groups: int | None = None
+    """the number of groups of the level at which it was found; None in events before version 0.2.0"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from engine.events import Json
 from engine.files.json_text import read_json, shown
 from engine.formats.reading import AS_IT_IS
 from engine.formats.writing import write_placed
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
@@ -24,16 +25,14 @@ UPLOAD_LIMITS = Limits(file_bytes=MOST_PLACEMENT_BYTES, memory_bytes=2 * 1024**3
 """for a placement that anyone may upload"""
 
 
-def device_of_group(report: Mapping[str, Json]) -> list[int]:
-    """[groups] the placement from a run's report."""
-    devices = report["device_of_group"]
-    assert isinstance(devices, list)
-    return [device for device in devices if isinstance(device, int)]
+def placement_of_report(report: Mapping[str, Json]) -> SplitPlacement:
+    """The placement from a run's report."""
+    return SplitPlacement.from_json(report["device_of_group"], report.get("parts"))
 
 
-def placement_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_group: list[int]) -> dict[str, str]:
-    """{op name: device string} for `device_of_group` [groups]."""
-    return devices_to_json(prepared, cluster, np.array(device_of_group)[prepared.grouping.group_of_op])
+def placement_to_json(prepared: PreparedGraph, cluster: Cluster, placement: SplitPlacement) -> dict[str, str]:
+    """{op name: device string} for `placement`."""
+    return devices_to_json(prepared, cluster, prepared.device_of_op(placement))
 
 
 def devices_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.integer]) -> dict[str, str]:
@@ -118,24 +117,12 @@ def read_in_child(arguments: Mapping[str, Any], _folder: Path, _report_progress:
     return {"device_of_op": devices_of_names(ops, arguments["devices"], placement)}, {}
 
 
-def groups_of_named(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> tuple[int, ...]:
-    """[groups] the devices of `placement`, JSON {op: device} of all ops.
+def placement_of_names(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> SplitPlacement:
+    """`placement`, JSON {op: device} of all ops, by groups and parts.
 
-    Raises PlacementError as `simulate` does, and for a group whose ops are on several devices.
+    Raises PlacementError as `simulate` does, and for a group on several devices that a run could not split so.
     """
-    device_of_op = _device_of_op(prepared, cluster, placement)
-    grouping = prepared.grouping
-    device_of_group = np.empty(grouping.group_count, dtype=np.int32)
-    device_of_group[grouping.group_of_op] = device_of_op
-    differing = np.flatnonzero(device_of_group[grouping.group_of_op] != device_of_op)
-    if len(differing):
-        raise PlacementError(
-            f"its group, {shortened(grouping.names[grouping.group_of_op[differing[0]]])}, is on several devices",
-            where=shortened(prepared.graph.op_names[differing[0]]),
-            allowed="one device for all ops of a group; with --groups all most groups have one op",
-            field="placement",
-        )
-    return tuple(device_of_group.tolist())
+    return prepared.by_groups(_device_of_op(prepared, cluster, placement))
 
 
 def pins_of_names(prepared: PreparedGraph, cluster: Cluster, pins: Mapping[str, str]) -> dict[int, int]:

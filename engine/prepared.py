@@ -12,10 +12,12 @@ from engine.clusters.device_kinds import OP_REST_US
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
 from engine.costs.unknown import Unknown
+from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement, devices_of_groups
 from engine.graphs.layout import COLUMN, ROW, Layout, Net, layout
 from engine.graphs.origin import Origin
 from engine.graphs.scopes import open_scope
@@ -38,13 +40,16 @@ class PreparedGraph:
     graph: ComputationGraph
     costs: Costs
     grouping: Grouping
+    """the groups that people see, and that methods without levels place"""
     origin: Origin = field(default_factory=Origin)
+    levels: Levels = field(default_factory=Levels)
+    """all groupings that a search may use, `grouping` among them; none where a person fixed the number of groups"""
 
     def to_bytes(self) -> bytes:
         """The graph as bytes for the database, without pickle."""
         arrays: dict[str, NDArray[np.generic]] = {}
         texts: dict[str, Json] = {}
-        for part in (self.graph, self.costs, self.grouping, self.origin):
+        for part in (self.graph, self.costs, self.grouping, self.origin, self.levels):
             part_arrays, part_texts = fields_of(part)
             arrays, texts = arrays | part_arrays, texts | part_texts
         return pack(arrays, texts)
@@ -58,7 +63,33 @@ class PreparedGraph:
             from_fields(Costs, arrays, texts),
             from_fields(Grouping, arrays, texts),
             from_fields(Origin, arrays, texts),
+            from_fields(Levels, arrays, texts),
         )
+
+    def device_of_op(self, placement: SplitPlacement) -> NDArray[np.int32]:
+        """[ops] the device of each op. Raises PlacementError for another number of groups or parts."""
+        units = self.levels.units(placement)
+        return units[self.levels.unit_of_op if self.levels else self.grouping.group_of_op]
+
+    def by_groups(self, device_of_op: NDArray[np.int32]) -> SplitPlacement:
+        """A placement [ops] by groups and parts.
+
+        Raises PlacementError for ops on several devices that a run always puts on one: those of a group where the
+        number of groups is fixed, else co-located ones.
+        """
+        group_of_op = self.levels.unit_of_op if self.levels else self.grouping.group_of_op
+        device_of_unit = devices_of_groups(group_of_op, int(group_of_op.max()) + 1, device_of_op)
+        split = np.flatnonzero(device_of_unit[group_of_op] == SPLIT)
+        if len(split):
+            group = self.grouping.names[self.grouping.group_of_op[split[0]]]
+            what = "ops that must share its device are on others" if self.levels else "its group is on several devices"
+            raise PlacementError(
+                f"{what}: group {shortened(group)}",
+                where=shortened(self.graph.op_names[split[0]]),
+                allowed="one device for all ops of a group; a graph read with groups auto or all has smaller ones",
+                field="placement",
+            )
+        return self.levels.told(device_of_unit)
 
     def summary(self) -> dict[str, Json]:
         """A summary of the graph for people; docs/formats.md describes the keys."""
@@ -71,6 +102,7 @@ class PreparedGraph:
             "edges": graph.edge_count,
             "groups": self.grouping.group_count,
             "group_edges": len(self.grouping.edge_source),
+            "levels": [*self.levels.group_counts],
             "types": _most_common(graph.op_types),
             "output_bytes": int(costs.output_bytes.sum()),
             "persistent_bytes": int(costs.persistent_bytes.sum()),

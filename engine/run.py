@@ -1,14 +1,11 @@
 """One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
 import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from engine import VERSION
-from engine.clusters.cluster import Cluster
-from engine.errors import InfeasibleError
+from engine.errors import InfeasibleError, SettingsError
 from engine.events import (
     Baseline,
     Checkpoint,
@@ -23,64 +20,26 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.files.archive import pack, unpack
+from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.number_words import bytes_words
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import load_network
 from engine.placers.registry import make_placer, settings_of
-from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
-from engine.problem.pins import allowed_devices, pinned, start_of_request
 from engine.problem.robustness import judged
 from engine.problem.trivial import one_device_placements
+from engine.run_request import TRIVIAL_BASELINES, RunProblem, RunRequest
 from engine.search.symmetry import interchangeable_devices
-from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
 
-BASELINES = ("single_device", "cpu_only", "random")
-TRIVIAL_BASELINES = ("single_device", "cpu_only")
-"""trivial methods: a run of one of them evaluates only its own placements"""
 MOST_RANDOM_EVALUATIONS = 10_000
 """most evaluations of the random baseline, beyond which its best hardly changes"""
 MOST_RANDOM_WORK = 10_000_000
 """most simulated ops and edges of the random baseline, a second or two, so that large graphs do not delay the method"""
 BASELINE_SHARE = 0.05
 """share of a budget of seconds that each baseline may spend in addition, so that users wait little longer"""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """One placer on one graph and cluster."""
-
-    cluster: Cluster
-    method: str
-    budget: Budget
-    seed: int
-    settings: Mapping[str, Json] = field(default_factory=dict)
-    drop_devices: bool = False
-    """whether to ignore the devices that the file fixes"""
-    baselines: tuple[str, ...] = BASELINES
-    """methods to evaluate for comparison before the run begins"""
-    policy: bytes | None = None
-    """the file of a trained policy to begin from, for a method that takes one"""
-    start: tuple[int, ...] | None = None
-    """[groups] a placement that is evaluated first: the answer is never worse, and searches begin there"""
-    pins: Mapping[int, int] = field(default_factory=dict)
-    """group → the only device where it may go"""
-    robust: bool = False
-    """whether the answer is the good placement with the least mean regret under varied costs, not the fastest one"""
-    robustness: bool = True
-    """whether the report has the answer's robustness; what is `robust` always has it"""
-
-    def __post_init__(self) -> None:
-        require_seed(self.seed)
-        make_placer(self.method, self.settings, self.trained_policy())  # refuses wrong settings before any work
-
-    def trained_policy(self) -> TrainedPolicy | None:
-        """Read `policy`. Raises SettingsError if it is not a policy's file."""
-        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
 
 
 class Run:
@@ -90,20 +49,8 @@ class Run:
         self._request, self._emit, self._should_stop = request, emit, should_stop
         self._policy = request.trained_policy()
         self._placer = make_placer(request.method, request.settings, self._policy)
-        allowed = allowed_devices(
-            prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
-        )
-        allowed = pinned(allowed, request.pins, prepared.grouping, request.cluster)
-        self._problem = PlacementProblem(
-            prepared.graph,
-            prepared.costs,
-            prepared.grouping,
-            request.cluster,
-            allowed,
-            request.budget,
-            emit=self._emit_from_placer,
-            start=start_of_request(request.start, allowed, prepared.grouping, request.cluster),
-        )
+        placed = RunProblem(prepared, request, self._emit_from_placer)
+        self._problem, self._of_groups, self._levels = placed.problem, placed.of_groups, placed.levels
         if request.robust or request.robustness:
             self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
@@ -132,14 +79,14 @@ class Run:
         return report
 
     def report(self) -> dict[str, Json]:
-        """The report of docs/formats.md, with the placement as the device of each group."""
+        """The report of docs/formats.md, with the placement by groups and their parts."""
         ledger = self._problem.ledger
         answer, wall_seconds = ledger.answer(), ledger.elapsed_seconds
         robustness: dict[str, Json] = {}
         if ledger.good:
             judgement = judged(self._problem, ledger.good.placements(), choose=self._request.robust)
             answer, robustness = judgement.placement, {"robustness": judgement.robustness.to_json()}
-        evaluation = self._problem.simulator.evaluate(answer[None, :])
+        evaluation, told = self._problem.simulator.evaluate(answer[None, :]), self._levels.told(answer)
         return {
             "method": self._request.method,
             "seed": self._request.seed,
@@ -152,7 +99,8 @@ class Run:
             "evaluations": ledger.used,
             "wall_seconds": wall_seconds,
             "lower_bound_us": self._lower_bound_us,
-            "device_of_group": [int(device) for device in answer],
+            "device_of_group": [*told.device_of_group],
+            "parts": [[*devices] for devices in told.parts],
             **robustness,
             **self._given(),
         }
@@ -178,11 +126,12 @@ class Run:
             settings=settings_of(self._placer),
             seed=self._request.seed,
             evaluations=self._request.budget.evaluations,
-            groups=self._problem.group_count,
+            groups=self._of_groups.group_count,
             devices=[device.name for device in self._request.cluster.devices],
             lower_bound_us=self._lower_bound_us,
             engine_version=VERSION,
             policy=self._policy_name(),
+            levels=self._levels.group_counts,
         )
 
     def _policy_name(self) -> str | None:
@@ -197,7 +146,7 @@ class Run:
             self._emit_event(self._baseline(method))
 
     def _baseline(self, method: str) -> Baseline:
-        problem = self._problem.with_budget(self._baseline_budget())
+        problem = self._of_groups.with_budget(self._baseline_budget())
         rng = np.random.default_rng(self._request.seed)
         note = ""
         try:
@@ -254,18 +203,18 @@ class Run:
             self._emit_event(event)
 
     def _checkpoint(self, placer_state: bytes) -> bytes:
-        texts: dict[str, Json] = {
-            "seq": self._seq,
-            "ledger": dataclasses.asdict(self._problem.ledger.state()),
-        }
-        return pack({"placer": np.frombuffer(placer_state, np.uint8)}, texts)
+        arrays, texts = fields_of(self._problem.ledger.state())
+        return pack({"placer": np.frombuffer(placer_state, np.uint8), **arrays}, {"seq": self._seq, **texts})
 
     def _restore(self, checkpoint: bytes) -> None:
         arrays, texts = unpack(checkpoint)
-        seq, ledger = texts["seq"], texts["ledger"]
-        assert isinstance(seq, int) and isinstance(ledger, dict)
+        if "ledger" in texts:
+            what, allowed = "it was saved by an earlier version", "start the run again"
+            raise SettingsError(what, where="the saved state", allowed=allowed)
+        seq = texts["seq"]
+        assert isinstance(seq, int)
         self._seq = seq
-        self._problem.ledger.restore(LedgerState(**ledger))  # type: ignore[arg-type]  # written by `_checkpoint`
+        self._problem.ledger.restore(from_fields(LedgerState, arrays, texts))
         resumable(self._placer).resume(arrays["placer"].tobytes())
 
     def _check_feasible(self) -> None:

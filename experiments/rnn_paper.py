@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from engine import VERSION
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 from engine.events import FromPlacer, Json, PlacerState
+from engine.files.archive import fields_of, from_fields
 from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.files.whole_files import write_whole
 from engine.placers.registry import make_placer
@@ -158,9 +158,9 @@ def trained_tenth(
     path = folder / f"{settings['preset']}-{evaluations}-{code_state()}.state"
     if path.exists():
         arrays, texts = unpack_tensors(path.read_bytes(), str(path))
-        ledger: Any = texts["ledger"]
-        if LedgerState(**ledger).used <= begin:
-            heard.ledger.restore(LedgerState(**ledger))
+        ledger = from_fields(LedgerState, arrays, texts)
+        if ledger.used <= begin:
+            heard.ledger.restore(ledger)
             placer.resume(arrays["placer"].tobytes())
     first, saved_at, saved = heard.ledger.used, 0, b""
 
@@ -174,8 +174,8 @@ def trained_tenth(
     placer.place(heard, np.random.default_rng(SEED), lambda: saved_at >= end)
     seconds = time.process_time() - began
     folder.mkdir(parents=True, exist_ok=True)
-    state = {"placer": np.frombuffer(saved, np.uint8)}
-    write_whole(path, pack_tensors(state, {"ledger": dataclasses.asdict(heard.ledger.state())}))
+    arrays, texts = fields_of(heard.ledger.state())
+    write_whole(path, pack_tensors({"placer": np.frombuffer(saved, np.uint8), **arrays}, texts))
     return heard.heard.drawn(first, begin, seconds * (end - begin) / (end - first))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine import VERSION, api
 from engine.files.whole_files import write_whole
+from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS
 from engine.zoo.families.cache import RECIPE
 from experiments.pages import ReportLine
 
@@ -23,7 +24,7 @@ def prepared_zoo_graph(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.pb"
         api.build(name, path, lambda *_: None, settings)
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), GROUPS_WITHOUT_LEVELS)
 
 
 def single_device_report(prepared: api.PreparedGraph, kind: str) -> dict[str, api.Json]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine import api
 from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS
 from engine.policy_training import problems_of
 from engine.problem import Budget, Clock, PlacementProblem
 
@@ -22,7 +23,7 @@ def prepared_graph(report: Callable[[str], None], name: str = GRAPH) -> api.Prep
         report(f"building {name}")
         api.build(name, path, lambda *_: None)
         report(f"reading, costing and grouping {name}")
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), GROUPS_WITHOUT_LEVELS)
 
 
 def problem_on(

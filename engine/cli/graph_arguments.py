@@ -16,7 +16,7 @@ DEFAULT_EVALUATIONS = 2000
 """default budget of a method"""
 
 
-def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAULT_GROUPS) -> None:
+def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.AUTO_GROUPS) -> None:
     """Add the arguments for the graph, its cluster, `groups` (the default) and costs, and for the report."""
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
@@ -37,10 +37,11 @@ def add_groups(parser: argparse.ArgumentParser, of_what: str, default: int | str
     """Add `--groups`."""
     parser.add_argument(
         "--groups",
-        type=group_count,
+        type=groups_of_text,
         default=default,
         metavar="N",
-        help=f"{of_what}at most N groups, or {NO_MERGING}: no merging (default %(default)s)",
+        help=f"{of_what}at most N groups; {NO_MERGING}: no merging; {api.AUTO_GROUPS}: a search moves large and small "
+        "groups, other methods place about 128 (default %(default)s)",
     )
 
 
@@ -133,10 +134,12 @@ def print_progress(stage: str, done: int, total: int) -> None:
     print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
 
 
-def group_count(text: str) -> int | None:
-    """Read the value of `--groups`: a number, or None for `all`."""
+def groups_of_text(text: str) -> api.Groups:
+    """Read the value of `--groups`: a number, None for `all`, or `auto`."""
     if text == NO_MERGING:
         return None
+    if text == api.AUTO_GROUPS:
+        return api.AUTO_GROUPS
     if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}; allowed: an integer from 1, or {NO_MERGING}")
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: {api.AUTO_GROUPS}, an integer from 1, or {NO_MERGING}")
     return int(text)

@@ -15,7 +15,7 @@ def add_inspect(commands: Commands) -> None:
     """Add the command `inspect GRAPH`."""
     parser = commands.add_parser("inspect", help="show what is read of a graph: ops, FLOPs, loops, unknown costs")
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
-    add_groups(parser, "", api.DEFAULT_GROUPS)
+    add_groups(parser, "", api.AUTO_GROUPS)
     add_reading_arguments(parser)
     add_measured_times(parser)
     parser.add_argument("--report", type=Path, help="write the summary here, as JSON")

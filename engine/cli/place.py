@@ -109,8 +109,8 @@ def _place(parsed: argparse.Namespace) -> int:
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     report = api.place(prepared, request, _Console(budget).show, lambda: False)
     print("\n".join(_robustness_lines(report)), file=sys.stderr)
-    placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
-    del report["device_of_group"]
+    placement = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
+    del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
     write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(placement)})
     if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
@@ -145,9 +145,9 @@ def _robustness_lines(report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _start(parsed: argparse.Namespace, prepared: api.PreparedGraph, cluster: api.Cluster) -> tuple[int, ...] | None:
-    """[groups] the placement of `--start`. Raises PlacementError, OSError."""
-    return None if parsed.start is None else api.groups_of_named(prepared, cluster, read_placements(parsed.start))
+def _start(parsed: argparse.Namespace, prepared: api.PreparedGraph, cluster: api.Cluster) -> api.SplitPlacement | None:
+    """The placement of `--start`. Raises PlacementError, OSError."""
+    return None if parsed.start is None else api.placement_of_names(prepared, cluster, read_placements(parsed.start))
 
 
 def _pairs(pins: list[str]) -> dict[str, str]:
@@ -186,18 +186,22 @@ class _Console:
     def __init__(self, budget: api.Budget) -> None:
         self._budget = budget
         self._last_line_seconds = 0.0
+        self._has_levels = False
 
     def show(self, item: api.Emitted) -> None:
         event = item.event if isinstance(item, api.NumberedEvent) else None
-        if isinstance(event, api.Baseline):
+        if isinstance(event, api.Started):
+            self._has_levels = bool(event.levels)
+        elif isinstance(event, api.Baseline):
             shown = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
             mean = f" (mean {_seconds(event.mean_step_time_us)})" if event.method == "random" else ""
             print(f"{event.method}: {shown}{mean}", file=sys.stderr)
         elif isinstance(event, api.Episode) and self._is_time(event):
             self._last_line_seconds = event.elapsed_seconds
+            level = f", {event.level_groups:,} groups" if self._has_levels else ""
             print(
                 f"episode {event.episode}: {_seconds(event.step_time_us)}, best {_seconds(event.best_step_time_us)}, "
-                f"{event.evaluations}/{self._budget.evaluations} evaluations, {event.elapsed_seconds:.0f} s",
+                f"{event.evaluations}/{self._budget.evaluations} evaluations, {event.elapsed_seconds:.0f} s{level}",
                 file=sys.stderr,
             )
 

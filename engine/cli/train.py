@@ -92,7 +92,7 @@ def add_train(commands: Commands) -> None:
         metavar="GRAPH",
         help="graphs to test the policy on, beside those that a family holds out",
     )
-    add_groups(parser, "of the graphs' files: ", api.DEFAULT_GROUPS)
+    add_groups(parser, "of the graphs' files: ", api.AUTO_GROUPS)
     add_reading_arguments(parser.add_argument_group("how the graphs' files are read, all of them alike"))
     parser.add_argument(
         "--count",

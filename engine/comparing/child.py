@@ -13,7 +13,8 @@ from engine.errors import PlacetoError
 from engine.events import Json
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import Run, RunRequest
+from engine.run import Run
+from engine.run_request import RunRequest
 
 CLOSE = 0.01
 """a run counts as arrived when the relative gap of its best to its final best is at most this"""
@@ -92,6 +93,7 @@ def _outcome(
         settings=listener.settings,
         engine_version=listener.engine_version,
         device_of_group=tuple(reported.get("device_of_group", ())),
+        parts=tuple(tuple(part) for part in reported.get("parts", ())),
     )
 
 

@@ -23,7 +23,7 @@ def figure_file(graph_name: str, request: ComparisonRequest, outcomes: Sequence[
         raise SettingsError(f"a figure ending in {suffix[:20]}", where="figure", allowed=", ".join(SUFFIXES))
     arguments: dict[str, Json] = {
         "title": title_of(graph_name, request),
-        "outcomes": [outcome.to_json() | {"device_of_group": []} for outcome in outcomes],
+        "outcomes": [outcome.to_json() | {"device_of_group": [], "parts": []} for outcome in outcomes],
     }
     function = "engine.comparing.figure_file:draw_in_child"
     with child_results(function, arguments, DRAWING_LIMITS, task="drawing the figure") as (_, folder):

@@ -38,7 +38,9 @@ class Outcome:
     settings: dict[str, Json] = field(default_factory=dict)
     engine_version: str = ""
     device_of_group: tuple[int, ...] = ()
-    """[groups]"""
+    """[groups] empty without a placement"""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """of groups that are split: see `SplitPlacement`"""
 
     def to_json(self) -> dict[str, Json]:
         """The fields as JSON."""
@@ -49,7 +51,11 @@ class Outcome:
 def outcome_from_json(values: Mapping[str, Any]) -> Outcome:
     """The inverse of `Outcome.to_json`. Raises TypeError, KeyError or ValueError for values that it did not write."""
     curve = tuple((int(evaluations), float(best_us)) for evaluations, best_us in values["curve"])
-    lists = {"peak_bytes": tuple(values["peak_bytes"]), "device_of_group": tuple(values["device_of_group"])}
+    lists = {
+        "peak_bytes": tuple(values["peak_bytes"]),
+        "device_of_group": tuple(values["device_of_group"]),
+        "parts": tuple(tuple(part) for part in values.get("parts", ())),
+    }
     return Outcome(**{**values, **lists, "curve": curve})
 
 

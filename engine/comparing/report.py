@@ -11,6 +11,7 @@ from engine.comparing.outcome import Outcome
 from engine.comparing.summary import summaries_of
 from engine.costs.source_words import simulated_words
 from engine.events import Json
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placement_files import placement_to_json
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
@@ -42,9 +43,9 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
 
 def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome, policy: str | None) -> dict[str, Json]:
     row = outcome.to_json()
-    del row["device_of_group"], row["ended"]
-    devices = list(outcome.device_of_group)
-    placed: Json = dict(placement_to_json(prepared, request.cluster, devices)) if devices else None
+    del row["device_of_group"], row["parts"], row["ended"]
+    told = SplitPlacement(list(outcome.device_of_group), [list(part) for part in outcome.parts])
+    placed: Json = dict(placement_to_json(prepared, request.cluster, told)) if told.device_of_group else None
     return row | {"policy": policy if request.takes_policy(outcome.method) else None, "placement": placed}
 
 

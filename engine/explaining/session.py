@@ -16,6 +16,7 @@ from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
+from engine.graphs.grouping.nesting import SPLIT, SplitPlacement, devices_of_groups
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.kept_policy import KeptPolicy
 from engine.placeto.start_times import GroupStartTimes
@@ -26,9 +27,6 @@ from engine.problem.trivial import prior_scores
 from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import LowerBounds, lower_bounds
 from engine.simulator.tables import first_of_each
-
-SPLIT = -1
-"""in place of a device: the ops of the group are on several"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +144,26 @@ class Session:
         is_device = (given >= 0) & (given < self.cluster.device_count)
         is_kept = given == SPLIT if base is not None else np.zeros(groups, dtype=bool)
         if not (is_device | is_kept).all():
-            wrong = given[~(is_device | is_kept)][0]
-            raise PlacementError(
-                f"device {wrong} is not in the cluster",
-                where="placement",
-                allowed=f"0 to {self.cluster.device_count - 1}",
-            )
+            raise self._no_device(int(given[~(is_device | is_kept)][0]))
         placement = given.astype(np.int32)
         device_of_op = placement[self.prepared.grouping.group_of_op]
         if base is None:
             return GivenPlacement(placement, device_of_op)
         return self.by_op(np.where(device_of_op == SPLIT, base.device_of_op, device_of_op))
+
+    def by_levels(self, placement: SplitPlacement) -> GivenPlacement:
+        """A placement of a run. Raises PlacementError for another number of groups or parts, or an unknown device."""
+        if SPLIT not in placement.device_of_group:
+            return self.by_group(placement.device_of_group)
+        device_of_op = self.prepared.device_of_op(placement)
+        wrong = device_of_op[(device_of_op < 0) | (device_of_op >= self.cluster.device_count)]
+        if len(wrong):
+            raise self._no_device(int(wrong[0]))
+        return self.by_op(device_of_op)
+
+    def levels_of(self, placement: GivenPlacement) -> SplitPlacement:
+        """The placement as a run would have it. Raises PlacementError for one that a run could not make."""
+        return self.prepared.by_groups(placement.device_of_op)
 
     def by_parts(self, device_of_group: Sequence[int], device_of_split_op: Sequence[int]) -> GivenPlacement:
         """The inverse of `parts_of`. Raises PlacementError."""
@@ -199,14 +206,15 @@ class Session:
     def _device_names(self, devices: NDArray[np.integer]) -> str:
         return ", ".join(self.cluster.devices[device].name for device in devices.tolist())
 
+    def _no_device(self, device: int) -> PlacementError:
+        allowed = f"0 to {self.cluster.device_count - 1}"
+        return PlacementError(f"device {device} is not in the cluster", where="placement", allowed=allowed)
+
     def by_op(self, device_of_op: NDArray[np.int32]) -> GivenPlacement:
         """A placement [ops] of devices of the cluster; groups that lie on several devices are `SPLIT`."""
-        group_of_op, groups = self.prepared.grouping.group_of_op, self.prepared.grouping.group_count
-        least = np.full(groups, self.cluster.device_count, dtype=np.int32)
-        most = np.full(groups, SPLIT, dtype=np.int32)
-        np.minimum.at(least, group_of_op, device_of_op)
-        np.maximum.at(most, group_of_op, device_of_op)
-        return GivenPlacement(np.where(least == most, least, np.int32(SPLIT)), device_of_op.astype(np.int32))
+        grouping = self.prepared.grouping
+        device_of_group = devices_of_groups(grouping.group_of_op, grouping.group_count, device_of_op)
+        return GivenPlacement(device_of_group, device_of_op.astype(np.int32))
 
     def evaluate(self, placement: GivenPlacement) -> StepOutcome:
         """Simulate it. Raises CostError where an op has no time on its device."""

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from engine.costs.costs import CostSource
 from engine.costs.source_words import sources_in_groups
 from engine.explaining.chain import Cause
-from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
+from engine.explaining.session import Explanation, GivenPlacement, Session
 from engine.files.csv_text import CsvCell, csv_text
 from engine.graphs.graph import CONTROL
+from engine.graphs.grouping.nesting import SPLIT
 from engine.simulator.timeline import NOT_WAITED
 
 GROUP_COLUMNS = (

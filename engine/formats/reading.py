@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,17 @@ from engine.files.archive import fields_of, from_fields
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.grouping.grouping import Grouping, group_ops
+from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested_groupings
+from engine.graphs.grouping.nesting import Levels
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 
-DEFAULT_GROUPS = 128
+AUTO_GROUPS: Final = "auto"
+"""levels of groups, through which a search goes; people see the level of about GROUPS_WITHOUT_LEVELS groups"""
+Groups: TypeAlias = int | Literal["auto"] | None
+"""the most groups to merge into, `AUTO_GROUPS`, or None: no merging"""
 AS_IT_IS = ReadingOptions()
 LOADED_FIRST = (
     "engine.costs.estimating",
@@ -88,7 +93,7 @@ def prepare(
     suffix: str,
     report_progress: ReportProgress,
     limits: Limits,
-    groups: int | None = DEFAULT_GROUPS,
+    groups: Groups = AUTO_GROUPS,
     name: str | None = None,
     options: ReadingOptions = AS_IT_IS,
     run_metadata: Path | None = None,
@@ -97,11 +102,10 @@ def prepare(
 ) -> PreparedGraph:
     """Read, cost and group the graph in `path`.
 
-    `suffix` names its format, one of `FORMATS`; `name` is the graph's name, None: the file's name. `groups` None: no
-    merging. The times and bytes in the step stats `run_metadata` replace estimates: on all kinds of the device class on
-    which they were measured, or on `profile_kind` alone of its class. `pulse` is called several times a second; what it
-    raises ends the child. Raises GraphError, CostError, LimitError, and
-    SettingsError for options that the file cannot meet.
+    `suffix` names its format, one of `FORMATS`; `name` is the graph's name, None: the file's name. The times and bytes
+    in the step stats `run_metadata` replace estimates: on all kinds of the device class on which they were measured, or
+    on `profile_kind` alone of its class. `pulse` is called several times a second; what it raises ends the child.
+    Raises GraphError, CostError, LimitError, and SettingsError for options that the file cannot meet.
     """
     _require_options(path, suffix, options)
     _require_profiled(suffix, run_metadata, profile_kind)
@@ -116,9 +120,18 @@ def prepare(
     )
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
     report_progress(GROUPING, 0, 0)
-    grouping = group_ops(graph, costs, groups)
+    grouping, levels = grouped(graph, costs, groups)
     graph = graph if name is None else dataclasses.replace(graph, name=name)
-    return PreparedGraph(graph, costs, grouping, from_fields(Origin, arrays, texts))
+    return PreparedGraph(graph, costs, grouping, from_fields(Origin, arrays, texts), levels)
+
+
+def grouped(graph: ComputationGraph, costs: Costs, groups: Groups) -> tuple[Grouping, Levels]:
+    """The groups that people see, and all levels, if `groups` is `AUTO_GROUPS`. Raises GraphError, SettingsError."""
+    if groups != AUTO_GROUPS:
+        return group_ops(graph, costs, groups), Levels()
+    nested = nested_groupings(graph, costs)
+    shown = nearest(nested, GROUPS_WITHOUT_LEVELS)
+    return shown, Levels.of(graph, nested, shown)
 
 
 def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -> dict[str, Json]:

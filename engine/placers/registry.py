@@ -50,6 +50,8 @@ class Method:
     """whether every seed gives the same placements, so that a comparison runs it with one seed"""
     takes_policy: bool = False
     """whether a run of it may begin from a trained policy"""
+    searches_levels: bool = False
+    """whether it moves groups of all levels; any other method places those that people see"""
     searches_from_start: bool = False
     """whether a run that begins from a placement searches from there; any other method evaluates it and goes its way"""
 
@@ -70,6 +72,7 @@ PLACERS: dict[str, Method] = {
             "tries one device, the list schedulers, the human expert and Scotch, then every placement if "
             "there are few enough, else local search from the best",
             takes_policy=True,
+            searches_levels=True,
             searches_from_start=True,
         ),
         Method(
@@ -207,6 +210,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.local_search:LocalSearchPlacer",
             SEARCH,
             "anneals in compiled code, with most of its moves on the chain that the step waits for",
+            searches_levels=True,
             searches_from_start=True,
         ),
         Method(

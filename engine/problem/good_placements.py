@@ -2,7 +2,6 @@
 
 import bisect
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +59,14 @@ class GoodPlacements:
             return True
         return len(one) - most_in_common(one, other, self._class_of_device) < least
 
-    def state(self) -> list[tuple[float, list[int]]]:
-        """What is kept, for a checkpoint."""
-        return [(step_time_us, placement.tolist()) for step_time_us, placement in self._kept]
+    def state(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The placements [kept, groups] and their step times in µs [kept], for a checkpoint."""
+        placements = self.placements() if self._kept else np.empty((0, 0), dtype=np.int32)
+        return placements, np.array([step_time_us for step_time_us, _ in self._kept])
 
-    def restore(self, state: Sequence[tuple[float, Sequence[int]]]) -> None:
-        """Continue from `state`."""
-        self._kept = [(float(time_us), np.array(placement, dtype=np.int32)) for time_us, placement in state]
+    def restore(self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64]) -> None:
+        """Continue from a `state`."""
+        self._kept = list(zip(step_time_us.tolist(), placements.astype(np.int32), strict=True))
 
 
 def most_in_common(one: NDArray[np.int32], other: NDArray[np.int32], class_of_device: NDArray[np.int32]) -> int:

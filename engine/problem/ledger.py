@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from engine.errors import SettingsError
 from engine.problem.good_placements import GoodPlacements
 
 MOST_EVALUATIONS = 100_000_000
+NO_PLACEMENTS, NO_TIMES = np.empty((0, 0), dtype=np.int32), np.empty(0)
 Clock: TypeAlias = Callable[[], float]
 """seconds since some moment, such as `time.monotonic`; `time.process_time` counts those of this process alone"""
 
@@ -165,22 +166,22 @@ class Ledger:
 
     def state(self) -> "LedgerState":
         """The state of the ledger, for a checkpoint."""
-        placement = None if self.best_placement is None else self.best_placement.tolist()
-        good = [] if self.good is None else self.good.state()
-        return LedgerState(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds, good)
+        placements, step_time_us = (NO_PLACEMENTS, NO_TIMES) if self.good is None else self.good.state()
+        best = self.best_placement
+        return LedgerState(
+            self.used, self._best_time_us, self.missing_bytes, best, self.elapsed_seconds, placements, step_time_us
+        )
 
     def restore(self, state: "LedgerState") -> None:
         """Continue from `state`."""
         self.used, self.earlier_seconds = state.used, state.elapsed_seconds
         self._started = self.clock()
         if state.placement is not None:
-            self.best_placement = np.array(state.placement, dtype=np.int32)
+            self.best_placement = state.placement.astype(np.int32, copy=True)
             self.missing_bytes, self._best_time_us = state.missing_bytes, state.best_time_us
             self.best_step_time_us = state.best_time_us if state.missing_bytes == 0 else None
         if self.good is not None:
-            self.good.restore(state.good)
-            if state.placement is not None and state.missing_bytes == 0:  # older checkpoints have the best alone
-                self.good.add(np.array([state.placement], dtype=np.int32), np.array([state.best_time_us]))
+            self.good.restore(state.good, state.good_time_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +191,13 @@ class LedgerState:
     used: int
     best_time_us: float
     missing_bytes: int | None
-    placement: list[int] | None
+    placement: NDArray[np.int32] | None
+    """[groups]"""
     elapsed_seconds: float
-    good: list[tuple[float, list[int]]] = field(default_factory=list)
-    """step time in µs and placement of each that `Ledger.good` keeps; none in checkpoints before version 0.2.0"""
+    good: NDArray[np.int32]
+    """[kept, groups] the placements that `Ledger.good` keeps"""
+    good_time_us: NDArray[np.float64]
+    """[kept]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +215,5 @@ class ChunkBest:
     """number of evaluations made"""
     at: int
     """number of the best one in the chunk, from 1"""
+    level_groups: int | None = None
+    """groups of the level at which most of its moves were; None: those of the problem"""

@@ -1,6 +1,6 @@
 """The devices where each group may go: by what the file fixes, by the times and kernels of its ops, and by pins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,17 +107,11 @@ def pinned(
     return narrowed
 
 
-def start_of_request(
-    start: Sequence[int] | None, allowed: NDArray[np.bool_], grouping: Grouping, cluster: Cluster
-) -> NDArray[np.int32] | None:
-    """[groups] `start` as an array; None without one.
-
-    Raises PlacementError for another length, or a device where the group may not go.
-    """
-    if start is None:
-        return None
-    given = np.asarray(start)
-    if given.shape != (grouping.group_count,) or given.dtype.kind not in "iu":
+def checked_start(
+    given: NDArray[np.int32], allowed: NDArray[np.bool_], grouping: Grouping, cluster: Cluster
+) -> NDArray[np.int32]:
+    """[groups] the start `given`. Raises PlacementError for another length, or a device where a group may not go."""
+    if given.shape != (grouping.group_count,):
         what = f"{given.size} devices"
         allowed_words = f"{grouping.group_count} integers, one for each group"
         raise PlacementError(what, where="start", allowed=allowed_words, field="start")
@@ -133,7 +127,7 @@ def start_of_request(
             allowed=_names(allowed[group], cluster),
             field="start",
         )
-    return given.astype(np.int32)
+    return given
 
 
 def _runnable_and_fixed(

@@ -16,7 +16,7 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem.learning import Learned
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
-from engine.problem.reporter import Reporter, ignore
+from engine.problem.reporter import Reporter, Tell, by_group, ignore
 from engine.simulator import Evaluations, Simulator
 
 
@@ -42,6 +42,7 @@ class PlacementProblem:
         start: NDArray[np.int32] | None = None,
         coarser: tuple[Grouping, ...] = (),
         inside: NDArray[np.int32] | None = None,
+        tell: Tell = by_group,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
@@ -49,7 +50,7 @@ class PlacementProblem:
         seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations. `start`
         [groups] is a placement that the caller evaluates first. `coarser` are groupings of its groups, the coarsest
         first, that a method may use. `inside` [groups of the parent] is the group here that holds each of the parent's,
-        where those are finer.
+        where those are finer. `tell` gives a placement as events have it.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
@@ -60,12 +61,13 @@ class PlacementProblem:
         """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
         self.start = start
         """[groups] a placement to begin from, which the ledger has; None: a method begins where it wants"""
-        self.reporter = Reporter(self.ledger, emit)
+        self._tell = tell
+        self.report_to(emit)
         self._wrap_state: Callable[[bytes], bytes] = bytes
 
     def with_budget(self, budget: Budget, *, clock: Clock | None = None) -> "PlacementProblem":
         """The same problem with a new ledger, for a placer that runs beside another; it emits no events."""
-        return self._with_ledger(budget, ignore, clock or self.ledger.clock, None)
+        return self._with_ledger(budget, ignore, clock or self.ledger.clock, None, None, self._tell)
 
     def sub_problem(self, grouping: Grouping | None = None, most_seconds: float | None = None) -> "PlacementProblem":
         """This problem with the rest of its budget, for a method that the running method calls.
@@ -92,8 +94,6 @@ class PlacementProblem:
                     best_step_time_us=min(known, default=None),
                     elapsed_seconds=self.ledger.elapsed_seconds,
                 )
-                if inside is not None:
-                    event = dataclasses.replace(event, placement=np.array(event.placement)[inside].tolist())
             if not isinstance(event, PlacerState | LearnedPolicy):
                 self.reporter.emit(event)
 
@@ -101,7 +101,8 @@ class PlacementProblem:
         limits = [limit for limit in (left, most_seconds) if limit is not None]
         budget = Budget(self.ledger.remaining, min(limits, default=None))
         part = self if grouping is None else self.at_level(grouping)
-        return part._with_ledger(budget, forward, self.ledger.clock, self.ledger, inside)
+        tell = self._tell if inside is None else lambda placement: self._tell(placement[inside])
+        return part._with_ledger(budget, forward, self.ledger.clock, self.ledger, inside, tell)
 
     def at_level(self, grouping: Grouping) -> "PlacementProblem":
         """The same problem with the groups of `grouping`, one of `coarser`, with a new ledger; it emits no events.
@@ -134,7 +135,8 @@ class PlacementProblem:
         emit: EmitFromPlacer,
         clock: Clock,
         parent: Ledger | None,
-        inside: NDArray[np.int32] | None = None,
+        inside: NDArray[np.int32] | None,
+        tell: Tell,
     ) -> "PlacementProblem":
         return PlacementProblem(
             self.graph,
@@ -149,11 +151,12 @@ class PlacementProblem:
             parent=parent,
             coarser=self.coarser,
             inside=inside,
+            tell=tell,
         )
 
     def report_to(self, emit: EmitFromPlacer) -> None:
         """Send a method's later events to `emit`."""
-        self.reporter = Reporter(self.ledger, emit)
+        self.reporter = Reporter(self.ledger, emit, self._tell, self.group_count)
 
     def begin(self) -> None:
         """Begin the method's time: the seconds before do not count."""

@@ -1,11 +1,13 @@
 """Reports a method's episodes, progress and states, and decides which episodes are left out."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, Episode, FromPlacer, LearnedPolicy, PlacerState, Progress, Update
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.problem.learning import Learned, LearningCurve
 from engine.problem.ledger import ChunkBest, Ledger
 from engine.simulator import Evaluations
@@ -16,6 +18,14 @@ SECONDS_BETWEEN_SIGNS = 2.0
 """longest time between two episodes of compiled code: after it the next chunk is emitted, improved or not"""
 
 
+Tell: TypeAlias = Callable[[NDArray[np.int32]], SplitPlacement]
+
+
+def by_group(placement: NDArray[np.int32]) -> SplitPlacement:
+    """A placement [groups] of groups that nobody splits."""
+    return SplitPlacement(placement.tolist())
+
+
 def ignore(_event: FromPlacer) -> None:
     """Ignore an event: the `emit` of a caller that wants none."""
 
@@ -23,8 +33,9 @@ def ignore(_event: FromPlacer) -> None:
 class Reporter:
     """Numbers a method's episodes and emits them, with the best and the evaluations of the ledger."""
 
-    def __init__(self, ledger: Ledger, emit: EmitFromPlacer) -> None:
-        self._ledger, self._emit = ledger, emit
+    def __init__(self, ledger: Ledger, emit: EmitFromPlacer, tell: Tell, level_groups: int) -> None:
+        """`tell` gives a placement as events have it; `level_groups` is the number of groups of the ledger's."""
+        self._ledger, self._emit, self._tell, self._level_groups = ledger, emit, tell, level_groups
         self._every = -(-ledger.budget.evaluations // MOST_EPISODES)
         self.episodes = 0
         """the number of the last episode, emitted or not"""
@@ -86,7 +97,10 @@ class Reporter:
         if improved or turn or self._ledger.clock() - self._sign_seconds >= SECONDS_BETWEEN_SIGNS:
             self.episodes = used_before + best.at
             feasible, known_us = best.missing_bytes == 0, self._ledger.best_step_time_us
-            self._emit_episode(self.episodes, best.placement, best.step_time_us, feasible, known_us, self.episodes)
+            number, level_groups = self.episodes, best.level_groups
+            self._emit_episode(
+                number, best.placement, best.step_time_us, feasible, known_us, number, level_groups=level_groups
+            )
 
     def learned(self, learned: Learned) -> None:
         """Emit an update for what the method has `learned` since the last one, if it is time for one."""
@@ -115,7 +129,9 @@ class Reporter:
         best_step_time_us: float | None,
         evaluations: int | None = None,
         elapsed_seconds: float | None = None,
+        level_groups: int | None = None,
     ) -> None:
+        told = self._tell(placement)
         self.emit(
             Episode(
                 episode=number,
@@ -124,7 +140,9 @@ class Reporter:
                 best_step_time_us=best_step_time_us,
                 evaluations=self._ledger.used if evaluations is None else evaluations,
                 elapsed_seconds=self._ledger.elapsed_seconds if elapsed_seconds is None else elapsed_seconds,
-                placement=placement.tolist(),
+                placement=told.device_of_group,
+                parts=told.parts,
+                level_groups=self._level_groups if level_groups is None else level_groups,
             )
         )
 

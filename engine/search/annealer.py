@@ -1,5 +1,6 @@
 """A simulated-annealing search that runs chunk by chunk and can go on from a saved state."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -94,7 +95,13 @@ class Annealer:
         assert last_heat_us <= first_heat_us < math.inf
         tables = self._problem.simulator.tables
         anneal(tables, self._scratch, self._neighbourhood, self._walk, self._found, count, first_heat_us, last_heat_us)
-        return chunk_best(self._found)
+        return dataclasses.replace(chunk_best(self._found), level_groups=self._level_groups(share))
+
+    def _level_groups(self, share: float) -> int:
+        """The number of groups of the level where most moves are when `share` of a cycle is over."""
+        frequencies = np.diff(level_shares(self._neighbourhood.levels, share), prepend=0.0)
+        level = int(frequencies.argmax())
+        return int(np.diff(self._neighbourhood.first_group)[level])
 
     def state(self, texts: dict[str, Json]) -> bytes:
         """Everything that the next chunk depends on, and `texts` of the caller, packed as bytes."""

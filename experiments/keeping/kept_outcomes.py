@@ -125,10 +125,10 @@ def _measured(graph: Path, cluster: Cluster, column: Column, seed: int, evaluati
 
 def _small(outcome: api.Outcome, curves: bool) -> api.Outcome:
     """The outcome without its placement, without settings, which its key has, and without its curve unless asked."""
-    return dataclasses.replace(outcome, device_of_group=(), settings={}, curve=outcome.curve if curves else ())
+    return dataclasses.replace(outcome, device_of_group=(), parts=(), settings={}, curve=outcome.curve if curves else ())
 
 
 def small_facts(outcome: api.Outcome) -> dict[str, api.Json]:
     """The fields of a kept outcome that say something, for the JSON of a table."""
-    empty = ("device_of_group", "settings", "ended", *(() if outcome.curve else ("curve",)))
+    empty = ("device_of_group", "parts", "settings", "ended", *(() if outcome.curve else ("curve",)))
     return {name: value for name, value in outcome.to_json().items() if name not in empty}

@@ -10,10 +10,11 @@ from engine.bench.problems import regrouped
 from engine.bench.random_graphs import random_graph
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placement_files import (
     devices_to_json,
-    groups_of_named,
     pins_of_names,
+    placement_of_names,
     placement_to_json,
     read_in_child,
 )
@@ -59,16 +60,16 @@ def test_what_is_no_placement_is_refused_in_one_line(tmp_path: Path, content: ob
 def test_a_placement_by_name_becomes_one_by_group() -> None:
     prepared = regrouped(random_graph("series-parallel", 40, np.random.default_rng(0)), 8)
     cluster = parse_cluster("2xK80")
-    groups = tuple(index % 2 for index in range(prepared.grouping.group_count))
-    named = dict(placement_to_json(prepared, cluster, list(groups)))
-    assert groups_of_named(prepared, cluster, dict(named)) == groups
+    groups = [index % 2 for index in range(prepared.grouping.group_count)]
+    named = dict(placement_to_json(prepared, cluster, SplitPlacement(groups)))
+    assert placement_of_names(prepared, cluster, dict(named)) == SplitPlacement(groups)
     device_of_op = np.array(groups)[prepared.grouping.group_of_op]
     assert devices_to_json(prepared, cluster, device_of_op) == named
     group = int(np.argmax(np.bincount(prepared.grouping.group_of_op)))
     op = prepared.graph.op_names[np.flatnonzero(prepared.grouping.group_of_op == group)[-1]]
     torn = named | {op: "/device:GPU:1" if named[op] == "/device:GPU:0" else "/device:GPU:0"}
-    with pytest.raises(PlacementError, match="is on several devices; allowed: one device for all ops of a group"):
-        groups_of_named(prepared, cluster, dict(torn))
+    with pytest.raises(PlacementError, match="is on several devices: group"):
+        placement_of_names(prepared, cluster, dict(torn))
 
 
 def test_pins_are_named_by_group_or_op() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.api import Budget, PreparedGraph, RunRequest, place
+from engine.api import Budget, PreparedGraph, RunRequest, SplitPlacement, place, placement_of_report
 from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.events import Baseline, Checkpoint, Emitted, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
@@ -222,12 +222,12 @@ def test_baselines_can_be_left_out() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"start": (0, 1)}, "start: 2 devices; allowed: 12 integers, one for each group"),
-        ({"start": (9,) * 12}, "block/branch_0/op_0: the start has it on device 9, where it may not go"),
+        ({"start": SplitPlacement([0, 1])}, "start: 2 devices; allowed: 12 integers, one for each group"),
+        ({"start": SplitPlacement([9] * 12)}, "block/branch_0/op_0: the start has it on device 9, where it may not go"),
         ({"pins": {99: 0}}, "pins: there is no group 99; allowed: 0 to 11"),
         ({"pins": {0: 7}}, "pins: there is no device 7; allowed: 0 to 2"),
         (
-            {"start": (0,) * 12, "pins": {3: 1}},
+            {"start": SplitPlacement([0] * 12), "pins": {3: 1}},
             "block/branch_0/op_3: the start has it on /device:GPU:0, where it may not",
         ),
     ],
@@ -238,7 +238,7 @@ def test_a_start_and_pins_that_cannot_be_are_refused_in_one_line(asked: dict[str
 
 
 def test_a_resumed_run_keeps_its_start_and_its_pins() -> None:
-    asked = dataclasses.replace(request("local_search", 600), start=(0, 1) * 6, pins={1: 1, 2: 0})
+    asked = dataclasses.replace(request("local_search", 600), start=SplitPlacement([0, 1] * 6), pins={1: 1, 2: 0})
     whole: Heard = []
     expected = place(prepared_graph(), _saving_often(asked), whole.append, lambda: False)
     saved = [item for item in whole if isinstance(item, Checkpoint)]
@@ -254,8 +254,6 @@ def _saving_often(asked: RunRequest) -> RunRequest:
 
 def test_local_search_begins_from_a_good_start_and_not_from_the_list_schedules() -> None:
     best = place(prepared_graph(), request("exhaustive", 600_000), lambda _: None, lambda: False)
-    devices = best["device_of_group"]
-    assert isinstance(devices, list)
-    asked = dataclasses.replace(request("local_search", 20), start=tuple(int(str(device)) for device in devices))
+    asked = dataclasses.replace(request("local_search", 20), start=placement_of_report(best))
     report = place(prepared_graph(), asked, lambda _: None, lambda: False)
     assert report["step_time_us"] == best["step_time_us"]

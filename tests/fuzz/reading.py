@@ -16,7 +16,6 @@ from engine.formats import reading, writing
 from engine.formats.format import PLACED_FILE, Placing
 from engine.formats.registry import FORMATS
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.policies.upload import check_in_child as check_policy_in_child
@@ -67,8 +66,8 @@ def _read_graph(tried: Input, folder: Path) -> None:
     reading._require_profiled(tried.suffix, times, kind)
     arrays, texts = unpack(pack(*reading.read_in_child(order, folder, no_progress)))
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
-    grouping = group_ops(graph, costs, groups)
-    prepared = PreparedGraph(graph, costs, grouping, from_fields(Origin, arrays, texts))
+    grouping, levels = reading.grouped(graph, costs, groups)
+    prepared = PreparedGraph(graph, costs, grouping, from_fields(Origin, arrays, texts), levels)
     json.dumps([prepared.summary(), prepared.view()], allow_nan=False)
     PreparedGraph.from_bytes(prepared.to_bytes())
     if FORMATS[tried.suffix].write:
@@ -78,7 +77,7 @@ def _read_graph(tried: Input, folder: Path) -> None:
         assert (folder / PLACED_FILE).stat().st_size > 0, "a placed graph is written"
 
 
-def _options(tried: Input) -> tuple[ReadingOptions, int | None, str | None]:
+def _options(tried: Input) -> tuple[ReadingOptions, reading.Groups, str | None]:
     """The options in the fields, as the application's form makes them. Raises SettingsError."""
     fields = tried.fields
     batch_size, groups = fields.get("batch_size", "").strip(), fields.get("groups", "").strip()
@@ -89,7 +88,9 @@ def _options(tried: Input) -> tuple[ReadingOptions, int | None, str | None]:
         parse_named_numbers(fields.get("trips", ""), "trips", "while=40"),
         parse_named_numbers(fields.get("sizes", ""), "sizes", "Where=100"),
     )
-    most = reading.DEFAULT_GROUPS if not groups else None if groups == "all" else max(1, _integer(groups))
+    most: reading.Groups = reading.AUTO_GROUPS
+    if groups:
+        most = None if groups == "all" else max(1, _integer(groups))
     return options, most, fields.get("profile_kind") or None
 
 

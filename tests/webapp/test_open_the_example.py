@@ -39,7 +39,7 @@ def test_it_is_a_finished_run_of_this_version(client: Client) -> None:
     """Once this fails because the models or the engine have changed, `python -m webapp.example` makes the file anew."""
     run, file = opened(client), read_example()
     session = session_of(run)
-    outcome = session.evaluate(session.by_group(api.device_of_group(file.report)))
+    outcome = session.evaluate(session.by_levels(api.placement_of_report(file.report)))
     assert outcome.feasible
     assert run.answer.device_of_group == file.report["device_of_group"]
     assert outcome.step_time_us == run.best_step_time_us == run.answer.step_time_us == file.report["step_time_us"]

@@ -18,6 +18,7 @@ def outcome_of(run: Run) -> api.Outcome:
     report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
     seconds, peaks = report.get("wall_seconds"), report.get("peak_bytes")
     feasible = step_time_us is not None
+    placement = answer.placement if feasible and answer is not None else api.SplitPlacement([])
     close_us = 0.0 if step_time_us is None else step_time_us * (1 + api.CLOSE)
     return api.Outcome(
         method=run.method,
@@ -36,15 +37,10 @@ def outcome_of(run: Run) -> api.Outcome:
         ended=run.has_ended,
         settings=listener.settings,
         engine_version=listener.engine_version,
-        device_of_group=_devices(answer) if feasible else (),
+        device_of_group=tuple(placement.device_of_group),
+        parts=tuple(tuple(part) for part in placement.parts),
     )
 
 
 def _answer_of(run: Run) -> Answer | None:
     return getattr(run, "answer", None)
-
-
-def _devices(answer: Answer | None) -> tuple[int, ...]:
-    devices = answer.device_of_group if answer is not None else []
-    assert isinstance(devices, list)
-    return tuple(device for device in devices if isinstance(device, int))

@@ -24,7 +24,7 @@ def picture_of(example: ExampleFile) -> str:
     cluster = example.request.run().cluster
     session = api.Session(api.PreparedGraph.from_bytes(example.prepared), cluster)
     before = session.explain(session.by_group([0] * session.prepared.grouping.group_count))
-    after = session.explain(session.by_group(api.device_of_group(example.report)))
+    after = session.explain(session.by_levels(api.placement_of_report(example.report)))
     names = [device.name.removeprefix("/device:").replace(":", " ") for device in cluster.devices]
     single_us = before.timeline.step_time_us
     assert single.step_time_us == single_us, "the first baseline is the best single device"

@@ -20,7 +20,7 @@ from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
 from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
-GROUPS_ALLOWED = "an integer from 1, or all"
+GROUPS_ALLOWED = "auto, an integer from 1, or all"
 NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
 MOST_ROWS = 50
@@ -44,8 +44,9 @@ class OptionsForm(forms.Form):
     groups = forms.CharField(
         label="Groups",
         required=False,
-        initial=groups_text(api.DEFAULT_GROUPS),
-        help_text="Ops are merged into at most this many groups. Enter all for no merging.",
+        initial=groups_text(api.AUTO_GROUPS),
+        help_text="auto: a search moves large and small groups of ops; other methods place about 128. "
+        "Or the most groups to merge into, or all for no merging.",
     )
     signature = forms.CharField(
         label="Signature",
@@ -101,8 +102,8 @@ class OptionsForm(forms.Form):
             api.ReadingOptions(batch_size=batch_size)
         return batch_size
 
-    def clean_groups(self) -> int | None:
-        """The number of groups, or None for `all`."""
+    def clean_groups(self) -> api.Groups:
+        """The number of groups, None for `all`, or `auto`."""
         with _sentence_at_field():
             return _groups(self.cleaned_data["groups"])
 
@@ -332,11 +333,13 @@ def _checked(kind: str, counts: dict[str, int]) -> dict[str, int]:
     return dict(options.trips if kind == "trips" else options.sizes)
 
 
-def _groups(text: str) -> int | None:
-    """The number of groups, or None for `all`. Raises SettingsError."""
-    word = text.strip().lower() or groups_text(api.DEFAULT_GROUPS)
+def _groups(text: str) -> api.Groups:
+    """The number of groups, None for `all`, or `auto`. Raises SettingsError."""
+    word = text.strip().lower() or api.AUTO_GROUPS
     if word == "all":
         return None
+    if word == api.AUTO_GROUPS:
+        return api.AUTO_GROUPS
     if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word) >= 1):
         raise api.SettingsError(f"{word[:40]!r}", where="groups", allowed=GROUPS_ALLOWED, field="groups")
     return int(word)

@@ -7,6 +7,7 @@ from typing import cast
 from engine import api
 
 DEFAULT_READING = api.ReadingOptions()
+GROUPS_BEFORE_OPTIONS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,8 @@ class GraphOptions:
 
     reading: api.ReadingOptions = DEFAULT_READING
     """signature, batch size, input shapes, trips of loops, sizes"""
-    groups: int | None = api.DEFAULT_GROUPS
-    """the most groups to merge into; None: no merging"""
+    groups: api.Groups = api.AUTO_GROUPS
+    """the most groups to merge into; None: no merging; `auto`: all levels"""
     profile_kind: str | None = None
     """the one kind of device with measured times; None: every kind of the class"""
 
@@ -26,13 +27,13 @@ class GraphOptions:
 
     @staticmethod
     def from_json(stored: Mapping[str, api.Json]) -> "GraphOptions":
-        """The inverse of `to_json`; an empty dict (a row older than options) gives the defaults."""
+        """The inverse of `to_json`; an empty dict is a row older than options."""
         if not stored:
-            return GraphOptions()
+            return GraphOptions(groups=GROUPS_BEFORE_OPTIONS)
         reading = cast(Mapping[str, api.Json], stored["reading"])
         return GraphOptions(
             api.ReadingOptions.from_json(reading),
-            cast(int | None, stored["groups"]),
+            cast(api.Groups, stored["groups"]),
             cast(str | None, stored["profile_kind"]),
         )
 
@@ -50,11 +51,11 @@ class GraphOptions:
             parts.append(f"trips of {len(trips)} loop{'s' if len(trips) > 1 else ''}")
         if sizes := self.reading.sizes:
             parts.append(f"{len(sizes)} size{'s' if len(sizes) > 1 else ''}")
-        if self.groups != api.DEFAULT_GROUPS:
+        if self.groups != api.AUTO_GROUPS:
             parts.append(f"groups: {groups_text(self.groups)}")
         return ", ".join(parts)
 
 
-def groups_text(groups: int | None) -> str:
-    """As the user writes it: `128` or `all`."""
+def groups_text(groups: api.Groups) -> str:
+    """As the user writes it: `128`, `all` or `auto`."""
     return "all" if groups is None else str(groups)

@@ -132,11 +132,17 @@ class Answer(models.Model):
     step_time_us = models.FloatField()
     device_of_group = JsonTextField()
     """[groups]"""
+    parts = JsonTextField(default=list)
+    """the devices of the parts of split groups: see `SplitPlacement`"""
     report = JsonTextField(null=True)
     """the engine's report; None while the run works, or if it failed"""
 
     def __str__(self) -> str:
         return f"{self.step_time_us} µs"
+
+    @property
+    def placement(self) -> api.SplitPlacement:
+        return api.SplitPlacement.from_json(self.device_of_group, self.parts)
 
 
 class RunStart(models.Model):
@@ -145,6 +151,8 @@ class RunStart(models.Model):
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="start")
     device_of_group = JsonTextField()
     """[groups]"""
+    parts = JsonTextField(default=list)
+    """the devices of the parts of split groups: see `SplitPlacement`"""
     pinned_groups = JsonTextField(default=list)
     """[pinned groups]"""
     words = models.CharField(max_length=300)
@@ -159,19 +167,17 @@ class RunStart(models.Model):
 
     def asked_of(self, request: api.RunRequest) -> api.RunRequest:
         """`request` with this start and its pins."""
-        return dataclasses.replace(request, start=self.devices, pins=self.pins)
+        return dataclasses.replace(request, start=self.placement, pins=self.pins)
 
     @property
-    def devices(self) -> tuple[int, ...]:
-        """[groups] the placement."""
-        assert isinstance(self.device_of_group, list)
-        return tuple(device for device in self.device_of_group if isinstance(device, int))
+    def placement(self) -> api.SplitPlacement:
+        return api.SplitPlacement.from_json(self.device_of_group, self.parts)
 
     @property
     def pins(self) -> dict[int, int]:
-        """Pinned group → its device."""
+        """Pinned group → its device, or SPLIT."""
         assert isinstance(self.pinned_groups, list)
-        devices = self.devices
+        devices = self.placement.device_of_group
         return {group: devices[group] for group in self.pinned_groups if isinstance(group, int)}
 
 

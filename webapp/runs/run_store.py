@@ -75,7 +75,7 @@ class RunStore(EventStore[Run]):
             if event.evaluations > self._evaluations_used:
                 self._evaluations_used = self._batch.columns["evaluations_used"] = event.evaluations
             if event.feasible:
-                self._note_placement(event.step_time_us, event.placement)
+                self._note_placement(event.step_time_us, event.placement, event.parts)
         elif (
             self._takes_trivial
             and isinstance(event, api.Baseline)
@@ -83,20 +83,20 @@ class RunStore(EventStore[Run]):
             and event.step_time_us is not None
             and event.placement is not None
         ):
-            self._note_placement(event.step_time_us, event.placement)
+            self._note_placement(event.step_time_us, event.placement, [])
 
-    def _note_placement(self, step_time_us: float, device_of_group: list[int]) -> None:
+    def _note_placement(self, step_time_us: float, device_of_group: list[int], parts: list[list[int]]) -> None:
         if step_time_us < self._best_step_time_us:
             self._best_step_time_us = self._batch.columns["best_step_time_us"] = step_time_us
-            answer = {"step_time_us": step_time_us, "device_of_group": device_of_group}
+            answer = {"step_time_us": step_time_us, "device_of_group": device_of_group, "parts": parts}
             write = partial(Answer.objects.update_or_create, run_id=self._claim.job_id, defaults=answer)
             self._batch.others["answer"] = write
 
 
 def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
     """Store the engine's answer, unless an earlier attempt at this run has found a better one."""
-    best = {"step_time_us": report["step_time_us"], "device_of_group": api.device_of_group(report)}
-    rest = {key: value for key, value in report.items() if key != "device_of_group"}
+    best = {key: report[key] for key in ("step_time_us", "device_of_group", "parts")}
+    rest = {key: value for key, value in report.items() if key not in ("device_of_group", "parts")}
     answer = Answer.objects.filter(run_id=claim.job_id).first()
     if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
         claim.update(best_step_time_us=report["step_time_us"], evaluations_used=report["evaluations"])

@@ -9,9 +9,10 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
 from engine.explaining.sent import explanation_to_bytes
-from engine.explaining.session import SPLIT, Session
+from engine.explaining.session import Session
 from engine.files.tensor_file import unpack_tensors
 from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.grouping.nesting import SPLIT
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from tests.engine.explaining.sessions import drawn, session_of

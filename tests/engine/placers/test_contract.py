@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Baseline, Emitted, Episode, FromPlacer, Json, Update
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from engine.problem.trivial import all_on, best_one_device, one_device_placements
-from engine.run import Run, RunRequest
+from engine.run import Run
+from engine.run_request import RunRequest
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.small_runs import events_of, prepared_graph
@@ -329,15 +331,16 @@ def test_the_registry_says_which_methods_search_from_a_start(method: str) -> Non
 @EVERY_METHOD
 def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     """Through a run: no evaluated placement breaks a pin, and the answer is never worse than the start."""
-    pins, start = {0: 1, 4: 0}, (1, 0, 1, 2, 0, 1)
+    pins, start = {0: 1, 4: 0}, [1, 0, 1, 2, 0, 1]
     heard: list[Emitted] = []
     evaluations = ENOUGH_FOR_ALL.get(method, 120)
-    asked = RunRequest(small_cluster(2, cpu=True), method, Budget(evaluations), 0, start=start, pins=pins)
+    cluster, begun = small_cluster(2, cpu=True), SplitPlacement(start)
+    asked = RunRequest(cluster, method, Budget(evaluations), 0, start=begun, pins=pins)
     report = Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
     placements = [event.placement for event in events_of(heard) if isinstance(event, Episode | Baseline)]
     assert all(placement[group] == device for placement in placements if placement for group, device in pins.items())
     first = next(event for event in events_of(heard) if isinstance(event, Episode))
-    assert (first.placement, first.evaluations, first.feasible) == (list(start), 1, True)
+    assert (first.placement, first.evaluations, first.feasible) == (start, 1, True)
     assert (report["start_step_time_us"], report["pinned_groups"]) == (first.step_time_us, 2)
     step_time_us, used = report["step_time_us"], report["evaluations"]
     assert isinstance(step_time_us, float) and step_time_us <= first.step_time_us

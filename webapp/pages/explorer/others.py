@@ -26,11 +26,17 @@ def others(_request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
 @never_cache
 def other(_request: HttpRequest, run_id: uuid.UUID, other_id: uuid.UUID) -> JsonResponse:
     """The best placement of another run, [groups]. Raises Http404 for a run of another graph or cluster."""
-    run = _others(run_or_404(run_id)).filter(id=other_id).first()
-    answer = None if run is None else Answer.objects.filter(run=run).first()
-    if run is None or answer is None:
+    answer = other_answer_or_404(run_or_404(run_id), other_id)
+    return JsonResponse({**_line(answer.run), "placement": answer.device_of_group})
+
+
+def other_answer_or_404(run: Run, other_id: uuid.UUID) -> Answer:
+    """The best placement of another run. Raises Http404 for a run of another graph or cluster."""
+    answers = Answer.objects.select_related("run").filter(run__in=_others(run))
+    answer = answers.filter(run=other_id).first()
+    if answer is None:
         raise Http404("This graph has no such run on this cluster, or it has found no placement that fits.")
-    return JsonResponse({**_line(run), "placement": answer.device_of_group})
+    return answer
 
 
 def _others(run: Run) -> QuerySet[Run]:

@@ -14,6 +14,8 @@ from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
 from webapp.pages.compressed import answer_of, compressed, large_answer, takes_gzip
+from webapp.pages.events import LARGEST_SEQ, integer_in_address
+from webapp.pages.explorer.others import other_answer_or_404
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
@@ -43,9 +45,9 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
     key = run_id, seq, takes_gzip(request)
     answer = _answers.get(key)
     if answer is None:
-        device_of_group = device_of_group_at(run.id, seq)
+        placement = placement_at(run.id, seq)
         session = session_of(run)
-        answer = api.explanation_to_bytes(session, session.explain(session.by_group(device_of_group)))
+        answer = api.explanation_to_bytes(session, session.explain(session.by_levels(placement)))
         answer = compressed(answer) if takes_gzip(request) else answer
         _answers.keep(key, answer, len(answer))
     response = answer_of(answer, "application/octet-stream")
@@ -95,15 +97,25 @@ def _gains_to_json(groups: list[int], found: api.Gains) -> JsonResponse:
 def hand_made(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement:
     """The placement that a request sends for `run`: `placement`, JSON [groups].
 
-    With `base`, the id of a kept placement on the same graph and cluster, −1 stands for the devices that it has there.
-    Raises PlacementError.
+    −1 stands for the devices of the group's parts in `base`: the id of a kept placement on the same graph and cluster,
+    `event-N` for an event of the run, or `run-ID` for the best of another run on them. Raises PlacementError, Http404.
     """
-    base = request.POST.get("base", "")
-    kept = placement_or_404(base) if base else None
-    if kept is not None and not belongs_to(kept, run):
+    return session.by_group(integers(request, "placement"), _base(session, run, request.POST.get("base", "")))
+
+
+def _base(session: api.Session, run: Run, base: str) -> api.GivenPlacement | None:
+    kind, _, rest = base.partition("-")
+    if not base:
+        return None
+    if kind == "event":
+        return session.by_levels(placement_at(run.id, integer_in_address("base", rest, lowest=1, highest=LARGEST_SEQ)))
+    if kind == "run":
+        return session.by_levels(other_answer_or_404(run, run_or_404(rest).id).placement)
+    kept = placement_or_404(base)
+    if not belongs_to(kept, run):
         allowed = "a placement of this graph on this cluster"
         raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)
-    return session.by_group(integers(request, "placement"), None if kept is None else given_of(kept))
+    return given_of(kept)
 
 
 def integers(request: HttpRequest, name: str) -> list[int]:
@@ -224,13 +236,14 @@ def _prepared(graph: Graph) -> api.PreparedGraph:
     return api.PreparedGraph.from_bytes(bytes(blob))
 
 
-def device_of_group_at(run_id: uuid.UUID, seq: int) -> list[int]:
-    """[groups] the placement of an episode, a baseline or an answer. Raises Http404 where there is none."""
+def placement_at(run_id: uuid.UUID, seq: int) -> api.SplitPlacement:
+    """The placement of an episode, a baseline or an answer. Raises Http404 where there is none."""
     text = Event.objects.filter(job_id=run_id, seq=seq).values_list("data", flat=True).first()
     if text is None:
         raise Http404("This run has no such event, or it was removed when the run was thinned.")
     event = json.loads(text)
-    placement = event["report"]["device_of_group"] if event["type"] == "finished" else event.get("placement")
-    if placement is None:
+    if event["type"] == "finished":
+        return api.placement_of_report(event["report"])
+    if event.get("placement") is None:
         raise Http404("This event has no placement.")
-    return [int(device) for device in placement]
+    return api.SplitPlacement.from_json(event["placement"], event.get("parts"))

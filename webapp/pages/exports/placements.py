@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 
 from engine import api
 from webapp.pages.events import LARGEST_SEQ, integer_in_address
-from webapp.pages.explorer.views import device_of_group_at, hand_made
+from webapp.pages.explorer.views import hand_made, placement_at
 from webapp.pages.runs.downloads import NOTHING_YET
 from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import session_of
@@ -34,18 +34,18 @@ def shown_placement(request: HttpRequest, run: Run) -> ShownPlacement:
     Raises PlacementError, LimitError; Http404 where there is none.
     """
     session = session_of(run)
-    given = hand_made(session, run, request) if request.method == "POST" else session.by_group(_stored(request, run))
+    given = hand_made(session, run, request) if request.method == "POST" else session.by_levels(_stored(request, run))
     return ShownPlacement(run, session, given)
 
 
-def _stored(request: HttpRequest, run: Run) -> list[int]:
+def _stored(request: HttpRequest, run: Run) -> api.SplitPlacement:
     if "event" in request.GET:
         seq = integer_in_address("event", request.GET["event"], lowest=1, highest=LARGEST_SEQ)
-        return device_of_group_at(run.id, seq)
-    best = Answer.objects.filter(run=run).values_list("device_of_group", flat=True).first()
-    if not isinstance(best, list):
+        return placement_at(run.id, seq)
+    best = Answer.objects.filter(run=run).first()
+    if best is None:
         raise Http404(NOTHING_YET)
-    return [int(device) for device in best if isinstance(device, int)]
+    return best.placement
 
 
 def _groups(shown: ShownPlacement) -> str:

@@ -122,7 +122,8 @@ def _steps(run: Run, events: list[dict[str, Any]]) -> dict[str, str]:
     steps: dict[str, str] = {}
     total = 0
     for event in [*([best] if best else []), *baselines]:
-        step = api.explanation_to_bytes(session, session.explain(session.by_group(event["placement"])))
+        placement = api.SplitPlacement.from_json(event["placement"], event.get("parts"))
+        step = api.explanation_to_bytes(session, session.explain(session.by_levels(placement)))
         total += len(step)
         if steps and total > MOST_STEP_BYTES:
             break

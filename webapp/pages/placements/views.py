@@ -123,18 +123,16 @@ def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     run = run_or_404(run_id)
     session = session_of(run)
     given = hand_made(session, run, request)
-    if given.is_split:
-        allowed = "one device for each group, as a run places them"
-        raise api.PlacementError("groups are on several devices", where="placement", allowed=allowed)
     session.require_allowed(given)
-    locked = integers(request, "locked")
-    devices = given.device_of_group.tolist()
-    if not all(0 <= group < len(devices) for group in locked):
-        raise api.PlacementError("no such group", where="locked", allowed=f"0 to {len(devices) - 1}", field="locked")
+    placement = session.levels_of(given)
+    locked, groups = integers(request, "locked"), len(placement.device_of_group)
+    if not all(0 <= group < groups for group in locked):
+        raise api.PlacementError("no such group", where="locked", allowed=f"0 to {groups - 1}", field="locked")
     form = GoOnForm(request.POST)
     if not form.is_valid():
         return JsonResponse({"errors": form_errors(form)}, status=HTTPStatus.BAD_REQUEST)
     asked = form.cleaned_data
+    api.require_can_split(session.prepared, asked["method"], placement)
     run_request = api.RunRequest(
         cluster=session.cluster,
         method=asked["method"],
@@ -143,7 +141,8 @@ def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
         drop_devices=run.drop_devices,
     )
     start = RunStart(
-        device_of_group=[*devices],
+        device_of_group=[*placement.device_of_group],
+        parts=[[*part] for part in placement.parts],
         pinned_groups=[*sorted(set(locked))],
         words=asked["words"],
         from_run=run,

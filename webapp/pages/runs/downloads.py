@@ -82,10 +82,7 @@ def _prepared(run: Run) -> api.PreparedGraph:
 
 
 def _device_of_op(answer: Answer, prepared: api.PreparedGraph) -> dict[str, str]:
-    device_of_group = answer.device_of_group
-    assert isinstance(device_of_group, list)
-    devices = [device for device in device_of_group if isinstance(device, int)]
-    return api.placement_to_json(prepared, request_of(answer.run).cluster, devices)
+    return api.placement_to_json(prepared, request_of(answer.run).cluster, answer.placement)
 
 
 def _placed(answer: Answer, name: str) -> bytes | AsyncIterator[bytes]:

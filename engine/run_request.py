@@ -1,0 +1,147 @@
+"""What a person asks of a run, and the placement problem that it becomes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster
+from engine.errors import PlacementError, shortened
+from engine.events import EmitFromPlacer, Json
+from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import coarser_group_of_each
+from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
+from engine.placers.registry import PLACERS, make_placer
+from engine.policies.trained_policy import TrainedPolicy
+from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
+from engine.problem.pins import allowed_devices, checked_start, pinned
+from engine.settings.seeds import require_seed
+
+BASELINES = ("single_device", "cpu_only", "random")
+TRIVIAL_BASELINES = ("single_device", "cpu_only")
+"""trivial methods: a run of one of them evaluates only its own placements"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One placer on one graph and cluster."""
+
+    cluster: Cluster
+    method: str
+    budget: Budget
+    seed: int
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    drop_devices: bool = False
+    """whether to ignore the devices that the file fixes"""
+    baselines: tuple[str, ...] = BASELINES
+    """methods to evaluate for comparison before the run begins"""
+    policy: bytes | None = None
+    """the file of a trained policy to begin from, for a method that takes one"""
+    start: SplitPlacement | None = None
+    """a placement that is evaluated first: the answer is never worse, and searches begin there"""
+    pins: Mapping[int, int] = field(default_factory=dict)
+    """group → the only device where it may go; `SPLIT`: its parts stay where the start has them"""
+    robust: bool = False
+    """whether the answer is the good placement with the least mean regret under varied costs, not the fastest one"""
+    robustness: bool = True
+    """whether the report has the answer's robustness; what is `robust` always has it"""
+
+    def __post_init__(self) -> None:
+        require_seed(self.seed)
+        make_placer(self.method, self.settings, self.trained_policy())  # refuses wrong settings before any work
+
+    def trained_policy(self) -> TrainedPolicy | None:
+        """Read `policy`. Raises SettingsError if it is not a policy's file."""
+        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
+
+
+class RunProblem:
+    """What a run places: groups of all levels for a method that searches them, else the groups that people see."""
+
+    def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: EmitFromPlacer) -> None:
+        """Raises GraphError for a group that may go nowhere, PlacementError for a wrong start or pin."""
+        self._prepared, self._request = prepared, request
+        grouping, cluster = prepared.grouping, request.cluster
+        allowed = self._allowed(grouping)
+        whole = {group: device for group, device in request.pins.items() if device != SPLIT}
+        shown = pinned(allowed, whole, grouping, cluster)
+        searches_levels = PLACERS[request.method].searches_levels
+        self.levels = prepared.levels if searches_levels else Levels()
+        """of the problem; none where it has the groups that people see"""
+        nested = self.levels.groupings(prepared.graph)
+        self._inside: NDArray[np.int32] | None = None
+        """[units] the group that people see of each; None where units are these groups"""
+        if nested:
+            self._inside, grouping = coarser_group_of_each(grouping, nested[-1]), nested[-1]
+            allowed = self._allowed(grouping)
+            fixed = np.isin(self._inside, list(whole))
+            allowed[fixed] = shown[self._inside[fixed]]
+        else:
+            allowed = shown
+        start = None if request.start is None else self._start(request.start, grouping, allowed)
+        self._keep_parts(allowed, start)
+        self.problem = PlacementProblem(
+            prepared.graph,
+            prepared.costs,
+            grouping,
+            cluster,
+            allowed,
+            request.budget,
+            emit=emit,
+            start=start,
+            coarser=tuple(level for level in nested[:-1] if _fits(level, grouping, allowed)),
+            tell=self.levels.told,
+        )
+        """its placements are those of the finest level's groups, called units"""
+        self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)
+        """the same graph in the groups that people see, for baselines, with a ledger of its own"""
+
+    def _allowed(self, grouping: Grouping) -> NDArray[np.bool_]:
+        prepared, request = self._prepared, self._request
+        return allowed_devices(
+            prepared.graph, prepared.costs, grouping, request.cluster, drop_pins=request.drop_devices
+        )
+
+    def _keep_parts(self, allowed: NDArray[np.bool_], start: NDArray[np.int32] | None) -> None:
+        """Forbid the units of groups that are pinned with their parts all but the start's devices."""
+        groups = [group for group, device in self._request.pins.items() if device == SPLIT]
+        if not groups:
+            return
+        if self._inside is None or start is None:
+            what, words = "no device", "a device, or a start in which it is split"
+            raise PlacementError(what, where=f"the pinned group {groups[0]}", allowed=words, field="pins")
+        kept = np.isin(self._inside, groups)
+        allowed[kept] = np.arange(allowed.shape[1]) == start[kept, None]
+
+    def _problem_of_groups(self, allowed: NDArray[np.bool_]) -> PlacementProblem:
+        prepared, request = self._prepared, self._request
+        simulator = self.problem.simulator.with_groups(prepared.grouping.group_of_op)
+        return PlacementProblem(
+            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget, simulator
+        )
+
+    def _start(self, start: SplitPlacement, grouping: Grouping, allowed: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """[units] the request's start. Raises PlacementError for one that the method or the cluster cannot have."""
+        require_can_split(self._prepared, self._request.method, start)
+        return checked_start(self.levels.units(start), allowed, grouping, self._request.cluster)
+
+
+def require_can_split(prepared: PreparedGraph, method: str, start: SplitPlacement) -> None:
+    """Raise PlacementError if `start` splits groups and a run of `method` on this graph does not."""
+    if SPLIT in start.device_of_group and not (prepared.levels and PLACERS[method].searches_levels):
+        splitting = ", ".join(name for name, each in PLACERS.items() if each.searches_levels)
+        raise PlacementError(
+            "the start has its parts on several devices",
+            where=shortened(prepared.grouping.names[start.device_of_group.index(SPLIT)]),
+            allowed=f"one device for each group, or a method that splits groups ({splitting}) with groups auto",
+            field="start",
+        )
+
+
+def _fits(level: Grouping, finest: Grouping, allowed: NDArray[np.bool_]) -> bool:
+    """Whether each group of `level` has a device where all its units may go."""
+    together = np.ones((level.group_count, allowed.shape[1]), dtype=bool)
+    np.logical_and.at(together, coarser_group_of_each(level, finest), allowed)
+    return bool(together.any(axis=1).all())
