@@ -125,7 +125,8 @@ def _measured(graph: Path, cluster: Cluster, column: Column, seed: int, evaluati
 
 def _small(outcome: api.Outcome, curves: bool) -> api.Outcome:
     """The outcome without its placement, without settings, which its key has, and without its curve unless asked."""
-    return dataclasses.replace(outcome, device_of_group=(), parts=(), settings={}, curve=outcome.curve if curves else ())
+    curve = outcome.curve if curves else ()
+    return dataclasses.replace(outcome, device_of_group=(), parts=(), settings={}, curve=curve)
 
 
 def small_facts(outcome: api.Outcome) -> dict[str, api.Json]:
