@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import LimitError
+from engine.files.compiled import compiled, inlined
 from engine.files.tensor_file import pack_tensors
 from engine.graphs.edge_trips import moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.prepared import PreparedGraph
-from engine.simulator.compiled import compiled, inlined
 
 MOST_DRAWN = 200_000
 """ops of a graph that is drawn as a whole"""

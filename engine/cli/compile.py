@@ -9,8 +9,9 @@ import numpy as np
 from engine import api
 from engine.bench.random_graphs import random_graph
 from engine.cli import Commands
+from engine.files.compiled import compiled_anew
+from engine.graphs.grouping.levels import nested_groupings
 from engine.policies.family_training import REHEARSAL
-from engine.simulator.compiled import compiled_anew
 
 CLUSTER = "2xK80+cpu"
 OPS = 6
@@ -49,6 +50,7 @@ def run_everything_once() -> Iterator[str]:
     Yields a line for each method that cannot run: the Scotch library is not installed everywhere.
     """
     graph, cluster = random_graph("series-parallel", OPS, np.random.default_rng(0)), api.parse_cluster(CLUSTER)
+    nested_groupings(graph.graph, graph.costs, 2)
     settings_of_training = {**REHEARSAL, "torch_device": "cpu"}
     training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=settings_of_training)
     policy = api.train(training, lambda _: None, lambda: False)

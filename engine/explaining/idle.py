@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
+from engine.files.compiled import compiled
 from engine.simulator.timeline import NOT_WAITED, Timeline
 
 

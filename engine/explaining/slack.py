@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled
 from engine.graphs.graph import ComputationGraph
-from engine.simulator.compiled import compiled
 from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline
 
 

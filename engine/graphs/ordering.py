@@ -13,11 +13,28 @@ from engine.graphs.graph import ComputationGraph
 
 Pairs: TypeAlias = NDArray[np.integer]
 """[edges, 2] source, target"""
+NO_PAIR = -1
 
 
 def distinct(pairs: Pairs) -> Pairs:
     """`pairs` without self-loops, each once, sorted."""
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0) if len(pairs) else pairs
+    found, _ = pairs_of_edges(pairs[:, 0], pairs[:, 1])
+    return found.astype(pairs.dtype)
+
+
+def pairs_of_edges(
+    sources: NDArray[np.integer], targets: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs of ends [pairs, 2] of edges, without self-loops, each once, sorted; and [edges] the pair of each edge.
+
+    The pair of a self-loop is `NO_PAIR`.
+    """
+    apart = sources != targets
+    count = int(targets.max()) + 1 if len(targets) else 1
+    keys, pair_of_apart = np.unique(sources[apart].astype(np.int64) * count + targets[apart], return_inverse=True)
+    pair_of_edge = np.full(len(sources), NO_PAIR)
+    pair_of_edge[apart] = pair_of_apart
+    return np.stack(np.divmod(keys, count), axis=1), pair_of_edge
 
 
 def adjacency(sources: NDArray[np.integer], targets: NDArray[np.integer], count: int) -> list[list[int]]:
@@ -116,14 +133,18 @@ def positions_of_classes(
     np.minimum.at(earliest, class_of_op, rank)
     pairs = distinct(np.stack([class_of_op[graph.edge_source], class_of_op[graph.edge_target]], axis=1))
     sources, targets = pairs[:, 0], pairs[:, 1]
-    component = strong_components(pairs, count)
-    into_updates = (component[sources] == component[targets]) & (earliest[sources] > earliest[targets])
+    into_updates = earliest[sources] > earliest[targets]
+    if into_updates.any():
+        component = strong_components(pairs, count)
+        into_updates &= component[sources] == component[targets]
     return _earliest_first(pairs[~into_updates], earliest)
 
 
 def _earliest_first(pairs: Pairs, key: NDArray[np.int64]) -> NDArray[np.int64]:
     """[nodes] the place of each node in a topological order that takes the least key among the ready nodes next."""
     count = len(key)
+    if np.all(key[pairs[:, 0]] < key[pairs[:, 1]]):
+        return np.argsort(np.argsort(key, kind="stable"))  # the keys themselves are such an order
     successors = adjacency(pairs[:, 0], pairs[:, 1], count)
     waits_for = np.bincount(pairs[:, 1], minlength=count).tolist()
     keys = key.tolist()

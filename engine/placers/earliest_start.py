@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.files.compiled import compiled, inlined
 from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
-from engine.simulator.compiled import compiled, inlined
 
 SIZE = 1
 """index of the heap's size in `count`"""

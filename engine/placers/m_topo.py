@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
+from engine.files.compiled import compiled
 from engine.placers.list_schedules import evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
-from engine.simulator.compiled import compiled
 
 
 @compiled

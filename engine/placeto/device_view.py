@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.files.compiled import compiled
 from engine.placeto.episode_state import EpisodeState
 from engine.placeto.list_schedule import earliest_start
 from engine.placeto.view_graph import DeviceViewGraph
-from engine.simulator.compiled import compiled
 
 HERE, SLOWNESS, LOAD_DECIDED, LOAD_OPEN, PARENT_TIME, CHILD_TIME, PARALLEL_TIME = range(7)
 CUT_IN, CUT_OUT, PARENT_SHARE, CHILD_SHARE, FINISH_LATER, START_LATER, FINISH_LATER_SHARE = range(7, 14)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.files.compiled import compiled
 from engine.placeto.list_schedule import ListSchedule, clear_schedule, commit, empty_schedule
 from engine.placeto.view_graph import DeviceViewGraph
-from engine.simulator.compiled import compiled
 
 
 class EpisodeState(NamedTuple):

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
 from engine.settings.control import PUBLISHED
-from engine.simulator.compiled import compiled
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
 

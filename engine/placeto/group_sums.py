@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.files.compiled import compiled
 from engine.placeto.rows import add_row, take_row
-from engine.simulator.compiled import compiled
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled
 from engine.placeto.view_graph import DeviceViewGraph
-from engine.simulator.compiled import compiled
 
 
 class ListSchedule(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
+from engine.files.compiled import compiled
 from engine.simulator.tables import first_of_each
 
 _WORD_BITS = 64

@@ -7,7 +7,7 @@ is not vectorised and takes four times as long.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import inlined
+from engine.files.compiled import inlined
 
 
 @inlined

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.files.compiled import compiled
 from engine.placeto.device_view import DEVICE_FEATURES, look
 from engine.placeto.episode_state import begin_episode, begin_pass, decide
 from engine.placeto.rows import add_row, take_row
 from engine.placeto.view_graph import DeviceViewGraph
-from engine.simulator.compiled import compiled
 
 
 class HeadArrays(NamedTuple):

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled
 from engine.placeto.settings import PlacetoSettings
 from engine.simulator import Simulator
-from engine.simulator.compiled import compiled
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
 

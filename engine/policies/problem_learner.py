@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from engine.files.compiled import compiled
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import EpisodePlan, make_episode_plan
 from engine.placeto.features import group_graph
@@ -24,7 +25,6 @@ from engine.placeto.shared_head_actor import SharedHeadActor
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.problem.varied import type_of_op, with_factors
 from engine.search.symmetry import interchangeable_devices
-from engine.simulator.compiled import compiled
 
 
 def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Generator) -> PlacementProblem:

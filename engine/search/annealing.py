@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled, inlined
 from engine.search.chunk_result import ChunkResult, clear, limit_of, missing_on_worst, note, note_stopped
 from engine.search.moves import Trial, propose
 from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import uniform
-from engine.simulator.compiled import compiled, inlined
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Records, Scratch, Tables
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import inlined
 from engine.problem import ChunkBest, PlacementProblem
-from engine.simulator.compiled import inlined
 from engine.simulator.records import Records, Scratch, records_of
 
 CHUNK_RESULT = np.dtype(

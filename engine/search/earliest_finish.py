@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.files.compiled import compiled, inlined
 from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
-from engine.simulator.compiled import compiled, inlined
 
 FIRST_ROOM = 64
 """initial room of a row, in spans"""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled, inlined
 from engine.search.chunk_result import ChunkResult, clear, missing_on_worst, note
-from engine.simulator.compiled import compiled, inlined
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
 

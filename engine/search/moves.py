@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.files.compiled import compiled
 from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import RandomState, below, uniform
-from engine.simulator.compiled import compiled
 
 KINDS = 9
 SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION, LINK = range(KINDS)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
+from engine.files.compiled import compiled
 
 RandomState: TypeAlias = NDArray[np.uint64]
 """[1]"""

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, Cluster
+from engine.files.compiled import compiled, inlined
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.gradients import are_gradients
 from engine.problem import PlacementProblem
-from engine.simulator.compiled import compiled, inlined
 from engine.simulator.executed import executed_part
 from engine.simulator.tables import first_of_each
 from engine.simulator.topology import topological_order

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
+from engine.files.compiled import compiled
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
 

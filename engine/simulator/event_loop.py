@@ -15,7 +15,7 @@ truncated. What is taken at a moment is there before what is freed at that momen
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import borrowed, compiled, inlined
+from engine.files.compiled import borrowed, compiled, inlined
 from engine.simulator.event_queue import next_slot, set_event, time_of
 from engine.simulator.held_memory import free_after_op
 from engine.simulator.records import NO_INDEX, Scratch, Tables, borrow_scratch, borrow_tables, entries_of

@@ -9,7 +9,7 @@ devices.
 
 import numpy as np
 
-from engine.simulator.compiled import inlined
+from engine.files.compiled import inlined
 from engine.simulator.records import Scratch
 
 ONE = np.uint64(1)

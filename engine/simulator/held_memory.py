@@ -6,7 +6,7 @@ whatever the order of the events, and bytes held for no time do not count.
 
 import numpy as np
 
-from engine.simulator.compiled import inlined
+from engine.files.compiled import inlined
 from engine.simulator.records import NO_INDEX, Scratch, Tables, shared_of
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled, inlined
+from engine.files.compiled import compiled, inlined
 
 
 class Paths(NamedTuple):

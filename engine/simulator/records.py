@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import borrowed, inlined
+from engine.files.compiled import borrowed, inlined
 
 Records: TypeAlias = np.recarray[tuple[int], np.dtype[np.record]]
 

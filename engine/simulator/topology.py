@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GraphError, shortened
+from engine.files.compiled import compiled
 from engine.graphs.graph import ComputationGraph
-from engine.simulator.compiled import compiled
 
 
 def consumers_by_producer(graph: ComputationGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
-from engine.simulator.compiled import inlined
+from engine.files.compiled import inlined
 from engine.simulator.event_queue import fly, land, set_event
 from engine.simulator.held_memory import change_memory, take_at_start
 from engine.simulator.records import (

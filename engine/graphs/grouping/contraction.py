@@ -1,4 +1,4 @@
-"""The group graph while groups are merged: acyclic at the start, and kept acyclic by an order of the groups.
+"""The group graph while groups are merged: acyclic at the start, and kept acyclic by an order of the groups. Compiled.
 
 Every group has a position, and every edge leads from a lower to a higher position, which proves that there is no cycle.
 So two groups may be merged only where their merged group has a position too. With u before v that is
@@ -12,12 +12,22 @@ its latest predecessor.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled, inlined
+from engine.graphs.grouping.pair_table import MISSING, PairTable, new_table, put, remove, value_of
+
 MOST_LOOKED_AT = 1000
 """neighbours of a group that a check reads; a group with more fails the check, so that hubs cost no quadratic time"""
+AHEAD, BACK = 0, 1
+"""the sides of a group: edges to its successors, edges from its predecessors"""
+NOBODY = MISSING
+"""where a group has no such neighbour"""
+NOWHERE = -1
+"""where the order has no place for a merged group"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,113 +44,274 @@ class Nodes:
     """[nodes] the set of devices on which a node may go, as a number: only nodes of one site may be merged"""
 
 
-class Contraction:
-    """The mutable group graph. One of its nodes names a group."""
+class Contraction(NamedTuple):
+    """The mutable group graph. One of its nodes names a group; the figures of its other nodes mean nothing.
 
-    def __init__(
-        self,
-        nodes: Nodes,
-        sources: NDArray[np.integer],
-        targets: NDArray[np.integer],
-        edge_bytes: NDArray[np.int64],
-        weight_per_byte: float = 0.0,
-    ) -> None:
-        """Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them.
+    The edges of a group stand in a list for each side, and in a table by their two ends.
+    """
 
-        A byte's transfer takes as long as work of `weight_per_byte`.
-        """
-        assert np.all(sources < targets)
-        self.count = len(nodes.ops)
-        """remaining groups"""
-        self.position = list(range(self.count))
-        self.output_bytes: list[int] = nodes.output_bytes.tolist()
-        self.weight: list[int] = nodes.weight.tolist()
-        self.heaviest: list[int] = nodes.weight.tolist()
-        """[nodes] the largest weight of a single node in the group"""
-        self.ops: list[int] = nodes.ops.tolist()
-        self.total_weight = sum(self.weight)
-        self.weight_per_byte = weight_per_byte
-        self.site: list[int] = nodes.site.tolist()
-        self.successors: list[dict[int, int]] = [{} for _ in range(self.count)]
-        """[nodes] successor → bytes that flow to it"""
-        self.predecessors: list[dict[int, int]] = [{} for _ in range(self.count)]
-        for source, target, size in zip(sources.tolist(), targets.tolist(), edge_bytes.tolist(), strict=True):
-            self.successors[source][target] = self.predecessors[target][source] = size
-        self._absorbed_by = list(range(self.count))
-        self._begin: list[int] = []
-        """[nodes] when the first node of the group begins, in units of weight, if nothing but its predecessors waits"""
-        self._end: list[int] = []
-        """[nodes] when its last node ends"""
-        for node, weight in enumerate(self.weight):
-            self._begin.append(max((self._end[before] for before in self.predecessors[node]), default=0))
-            self._end.append(self._begin[node] + weight)
+    remaining: NDArray[np.int64]
+    """[1] number of groups"""
+    position: NDArray[np.int64]
+    """[nodes]"""
+    output_bytes: NDArray[np.int64]
+    """[nodes]"""
+    weight: NDArray[np.int64]
+    """[nodes]"""
+    heaviest: NDArray[np.int64]
+    """[nodes] the largest weight of a single node in the group"""
+    ops: NDArray[np.int64]
+    """[nodes]"""
+    site: NDArray[np.int64]
+    """[nodes]"""
+    begin: NDArray[np.int64]
+    """[nodes] when the first node of the group begins, in units of weight, if nothing but its predecessors waits"""
+    end: NDArray[np.int64]
+    """[nodes] when its last node ends"""
+    absorbed_by: NDArray[np.int64]
+    """[nodes] the group that holds a node, or one that this group holds; a group's own number"""
+    degree: NDArray[np.int64]
+    """[sides, nodes] neighbours"""
+    first: NDArray[np.int64]
+    """[sides, nodes] the first edge of the group's list, or `NOBODY`"""
+    following: NDArray[np.int64]
+    """[sides, edges] the next edge of the list, or `NOBODY`"""
+    preceding: NDArray[np.int64]
+    """[sides, edges] the edge before it, or `NOBODY`"""
+    holder: NDArray[np.int64]
+    """[sides, edges] the group in whose list the edge stands: its source `AHEAD`, its target `BACK`"""
+    edge_bytes: NDArray[np.int64]
+    """[edges] bytes that flow along it"""
+    edge_of_pair: PairTable
+    """source · nodes + target → edge"""
+    weight_per_byte: float
+    """the work that takes as long as a byte's transfer"""
 
-    def group_of(self, node: int) -> int:
-        """The group that holds `node`."""
-        absorbed_by = self._absorbed_by
-        while absorbed_by[node] != node:
-            absorbed_by[node] = absorbed_by[absorbed_by[node]]
-            node = absorbed_by[node]
-        return node
 
-    def groups(self) -> list[int]:
-        """The remaining groups, by position."""
-        left = [node for node, absorbed_by in enumerate(self._absorbed_by) if node == absorbed_by]
-        return sorted(left, key=self.position.__getitem__)
+def make_contraction(
+    nodes: Nodes,
+    sources: NDArray[np.integer],
+    targets: NDArray[np.integer],
+    edge_bytes: NDArray[np.int64],
+    weight_per_byte: float = 0.0,
+) -> Contraction:
+    """Each node as a group. Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them."""
+    assert np.all(sources < targets)
+    count, edges = len(nodes.ops), len(sources)
+    numbers = np.arange(count, dtype=np.int64)
+    weight = nodes.weight.astype(np.int64)
+    contraction = Contraction(
+        remaining=np.array([count]),
+        position=numbers,
+        output_bytes=nodes.output_bytes.astype(np.int64),
+        weight=weight,
+        heaviest=weight.copy(),
+        ops=nodes.ops.astype(np.int64),
+        site=nodes.site.astype(np.int64),
+        begin=np.zeros(count, np.int64),
+        end=np.zeros(count, np.int64),
+        absorbed_by=numbers.copy(),
+        degree=np.zeros((2, count), np.int64),
+        first=np.full((2, count), NOBODY),
+        following=np.full((2, edges), NOBODY),
+        preceding=np.full((2, edges), NOBODY),
+        holder=np.stack((sources, targets)).astype(np.int64),
+        edge_bytes=edge_bytes.astype(np.int64),
+        edge_of_pair=new_table(edges),
+        weight_per_byte=float(weight_per_byte),
+    )
+    _link_all(contraction)
+    return contraction
 
-    def numbered(self) -> NDArray[np.int32]:
-        """[nodes] the group of each node; groups are numbered by position, so that edges lead to higher numbers."""
-        number_of_group = {group: number for number, group in enumerate(self.groups())}
-        groups = [number_of_group[self.group_of(node)] for node in range(len(self.position))]
-        return np.array(groups, dtype=np.int32)
 
-    def latest_predecessor(self, group: int) -> int | None:
-        return max(self.predecessors[group], key=self.position.__getitem__, default=None)
+def groups_of(contraction: Contraction) -> NDArray[np.int64]:
+    """[groups] the remaining groups, by position."""
+    left = np.flatnonzero(contraction.absorbed_by == np.arange(len(contraction.absorbed_by)))
+    return left[np.argsort(contraction.position[left])]
 
-    def earliest_successor(self, group: int) -> int | None:
-        return min(self.successors[group], key=self.position.__getitem__, default=None)
 
-    def side_by_side(self, one: int, other: int) -> bool:
-        """Whether the two could run at the same time, if each node began as soon as its predecessors had ended."""
-        return self._begin[one] < self._end[other] and self._begin[other] < self._end[one]
+def numbered(contraction: Contraction) -> NDArray[np.int32]:
+    """[nodes] the group of each node; groups are numbered by position, so that edges lead to higher numbers."""
+    groups = groups_of(contraction)
+    number_of_group = np.zeros(len(contraction.position), np.int32)
+    number_of_group[groups] = np.arange(len(groups))
+    holding = contraction.absorbed_by
+    while np.any((further := holding[holding]) != holding):
+        holding = further
+    return number_of_group[holding]
 
-    def merged_position(self, one: int, other: int) -> int | None:
-        """The position of the merged group; None where the order has no place for it, or where the sites differ."""
-        if self.site[one] != self.site[other]:
-            return None
-        before, after = (one, other) if self.position[one] < self.position[other] else (other, one)
-        if self._needs_nothing_past(after, self.position[before]):
-            return self.position[before]
-        return self.position[after] if self._feeds_nothing_ahead_of(before, self.position[after]) else None
 
-    def merge(self, one: int, other: int, position: int) -> int:
-        """Merge two groups at their `merged_position` and return the node that names the merged group."""
-        if self._degree(one) < self._degree(other):
-            one, other = other, one  # the shorter list of neighbours is moved: n log n moves in all
-        self._absorbed_by[other] = one
-        for ahead, back in ((self.successors, self.predecessors), (self.predecessors, self.successors)):
-            ahead[one].pop(other, None)
-            ahead[other].pop(one, None)
-            for neighbour, size in ahead[other].items():
-                del back[neighbour][other]
-                ahead[one][neighbour] = back[neighbour][one] = ahead[one].get(neighbour, 0) + size
-            ahead[other] = {}
-        for sums in (self.output_bytes, self.weight, self.ops):
-            sums[one] += sums[other]
-        self.heaviest[one] = max(self.heaviest[one], self.heaviest[other])
-        self._begin[one] = min(self._begin[one], self._begin[other])
-        self._end[one] = max(self._end[one], self._end[other])
-        self.position[one] = position
-        self.count -= 1
-        return one
+@compiled
+def group_of(contraction: Contraction, node: int) -> int:
+    """The group that holds `node`."""
+    absorbed_by = contraction.absorbed_by
+    while absorbed_by[node] != node:
+        absorbed_by[node] = absorbed_by[absorbed_by[node]]
+        node = absorbed_by[node]
+    return node
 
-    def _degree(self, group: int) -> int:
-        return len(self.successors[group]) + len(self.predecessors[group])
 
-    def _needs_nothing_past(self, group: int, position: int) -> bool:
-        needed = self.predecessors[group]
-        return len(needed) <= MOST_LOOKED_AT and all(self.position[other] <= position for other in needed)
+@compiled
+def latest_predecessor(contraction: Contraction, group: int) -> int:
+    """The predecessor with the highest position, or `NOBODY`."""
+    found = NOBODY
+    edge = contraction.first[BACK, group]
+    while edge != NOBODY:
+        other = contraction.holder[AHEAD, edge]
+        if found == NOBODY or contraction.position[other] > contraction.position[found]:
+            found = other
+        edge = contraction.following[BACK, edge]
+    return found
 
-    def _feeds_nothing_ahead_of(self, group: int, position: int) -> bool:
-        fed = self.successors[group]
-        return len(fed) <= MOST_LOOKED_AT and all(self.position[other] >= position for other in fed)
+
+@compiled
+def earliest_successor(contraction: Contraction, group: int) -> int:
+    """The successor with the lowest position, or `NOBODY`."""
+    found = NOBODY
+    edge = contraction.first[AHEAD, group]
+    while edge != NOBODY:
+        other = contraction.holder[BACK, edge]
+        if found == NOBODY or contraction.position[other] < contraction.position[found]:
+            found = other
+        edge = contraction.following[AHEAD, edge]
+    return found
+
+
+@inlined
+def side_by_side(contraction: Contraction, one: int, other: int) -> bool:
+    """Whether the two could run at the same time, if each node began as soon as its predecessors had ended."""
+    begin, end = contraction.begin, contraction.end
+    return bool(begin[one] < end[other] and begin[other] < end[one])
+
+
+@inlined
+def added_weight(contraction: Contraction, one: int, other: int) -> int:
+    """The weight of the merged group without its heaviest node."""
+    weight, heaviest = contraction.weight, contraction.heaviest
+    return int(weight[one] + weight[other] - max(heaviest[one], heaviest[other]))
+
+
+@compiled
+def merged_position(contraction: Contraction, one: int, other: int) -> int:
+    """The position of the merged group; `NOWHERE` where the order has no place for it, or where the sites differ."""
+    if contraction.site[one] != contraction.site[other]:
+        return NOWHERE
+    position = contraction.position
+    before, after = (one, other) if position[one] < position[other] else (other, one)
+    if _needs_nothing_past(contraction, after, position[before]):
+        return int(position[before])
+    return int(position[after]) if _feeds_nothing_ahead_of(contraction, before, position[after]) else NOWHERE
+
+
+@compiled
+def merge_groups(contraction: Contraction, one: int, other: int, position: int) -> int:
+    """Merge two groups at their `merged_position` and return the node that names the merged group."""
+    if _neighbours(contraction, one) < _neighbours(contraction, other):
+        one, other = other, one  # the shorter list of neighbours is moved: n log n moves in all
+    contraction.absorbed_by[other] = one
+    for side in (AHEAD, BACK):
+        edge = contraction.first[side, other]
+        while edge != NOBODY:
+            following = contraction.following[side, edge]
+            _hand_over(contraction, side, edge, one)
+            edge = following
+        contraction.first[side, other] = NOBODY
+    contraction.output_bytes[one] += contraction.output_bytes[other]
+    contraction.weight[one] += contraction.weight[other]
+    contraction.ops[one] += contraction.ops[other]
+    contraction.heaviest[one] = max(contraction.heaviest[one], contraction.heaviest[other])
+    contraction.begin[one] = min(contraction.begin[one], contraction.begin[other])
+    contraction.end[one] = max(contraction.end[one], contraction.end[other])
+    contraction.position[one] = position
+    contraction.remaining[0] -= 1
+    return one
+
+
+@inlined
+def _hand_over(contraction: Contraction, side: int, edge: int, group: int) -> None:
+    """Give `edge` from the list of the group that holds it on `side` to `group`.
+
+    It vanishes if it leads to `group` itself, and its bytes are added to an edge that leads where it does.
+    """
+    neighbour = contraction.holder[1 - side, edge]
+    remove(contraction.edge_of_pair, _pair(contraction, edge))
+    contraction.holder[side, edge] = group
+    same = value_of(contraction.edge_of_pair, _pair(contraction, edge))
+    if neighbour == group or same != MISSING:
+        _unlink(contraction, 1 - side, edge, neighbour)
+        if neighbour != group:
+            contraction.edge_bytes[same] += contraction.edge_bytes[edge]
+    else:
+        put(contraction.edge_of_pair, _pair(contraction, edge), edge)
+        _link(contraction, side, edge, group)
+
+
+@inlined
+def _pair(contraction: Contraction, edge: int) -> int:
+    """The key of an edge's two ends."""
+    return int(contraction.holder[AHEAD, edge] * len(contraction.position) + contraction.holder[BACK, edge])
+
+
+@inlined
+def _link(contraction: Contraction, side: int, edge: int, group: int) -> None:
+    """Put `edge` at the front of the group's list."""
+    front = contraction.first[side, group]
+    contraction.following[side, edge], contraction.preceding[side, edge] = front, NOBODY
+    if front != NOBODY:
+        contraction.preceding[side, front] = edge
+    contraction.first[side, group] = edge
+    contraction.degree[side, group] += 1
+
+
+@inlined
+def _unlink(contraction: Contraction, side: int, edge: int, group: int) -> None:
+    """Take `edge` out of the group's list."""
+    before, after = contraction.preceding[side, edge], contraction.following[side, edge]
+    if before == NOBODY:
+        contraction.first[side, group] = after
+    else:
+        contraction.following[side, before] = after
+    if after != NOBODY:
+        contraction.preceding[side, after] = before
+    contraction.degree[side, group] -= 1
+
+
+@compiled
+def _link_all(contraction: Contraction) -> None:
+    """Link all edges, and find when each node begins and ends."""
+    for edge in range(len(contraction.edge_bytes)):
+        put(contraction.edge_of_pair, _pair(contraction, edge), edge)
+        _link(contraction, AHEAD, edge, contraction.holder[AHEAD, edge])
+        _link(contraction, BACK, edge, contraction.holder[BACK, edge])
+    for node in range(len(contraction.position)):
+        edge = contraction.first[BACK, node]
+        while edge != NOBODY:
+            ends = contraction.end[contraction.holder[AHEAD, edge]]
+            contraction.begin[node] = max(contraction.begin[node], ends)
+            edge = contraction.following[BACK, edge]
+        contraction.end[node] = contraction.begin[node] + contraction.weight[node]
+
+
+@inlined
+def _neighbours(contraction: Contraction, group: int) -> int:
+    return int(contraction.degree[AHEAD, group] + contraction.degree[BACK, group])
+
+
+@inlined
+def _needs_nothing_past(contraction: Contraction, group: int, position: int) -> bool:
+    edge = contraction.first[BACK, group]
+    if contraction.degree[BACK, group] > MOST_LOOKED_AT:
+        return False
+    while edge != NOBODY and contraction.position[contraction.holder[AHEAD, edge]] <= position:
+        edge = contraction.following[BACK, edge]
+    return bool(edge == NOBODY)
+
+
+@inlined
+def _feeds_nothing_ahead_of(contraction: Contraction, group: int, position: int) -> bool:
+    edge = contraction.first[AHEAD, group]
+    if contraction.degree[AHEAD, group] > MOST_LOOKED_AT:
+        return False
+    while edge != NOBODY and contraction.position[contraction.holder[BACK, edge]] >= position:
+        edge = contraction.following[AHEAD, edge]
+    return bool(edge == NOBODY)

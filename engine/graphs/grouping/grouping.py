@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,11 @@ from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping.contraction import Contraction, Nodes
 from engine.graphs.grouping.gradients import are_gradients, forward_ops, join_gradients
-from engine.graphs.grouping.joining import join, only_consumers
-from engine.graphs.grouping.merging import merge
-from engine.graphs.grouping.rules import LEAST_BYTES, MergingRule
-from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
+from engine.graphs.ordering import NO_PAIR, Pairs, pairs_of_edges, positions_of_classes, rank_of_ops
+
+if TYPE_CHECKING:
+    from engine.graphs.grouping.merged_ops import MergedOps
 
 WEIGHT_UNITS = 2**40
 """weight of the whole work: integers, whose sums do not depend on the order of the file"""
@@ -108,10 +107,10 @@ def group_ops(
     if groups is None:
         return classes.grouping()
     equal_share = classes.total_weight // groups
-    merging = classes.merging(MOST_SHARES_OF_A_LAYER * equal_share)
-    merging.join(equal_share)
-    merging.merge(groups, equal_share, threshold_bytes)
-    return merging.grouping()
+    merged = classes.to_merge(MOST_SHARES_OF_A_LAYER * equal_share)
+    merged.join(equal_share)
+    merged.merge(groups, equal_share, threshold_bytes)
+    return classes.grouped(merged.group_of_op())
 
 
 class Classes:
@@ -136,8 +135,12 @@ class Classes:
         """The grouping with these groups [ops]; an edge to a lower group number is a feedback edge."""
         return _grouping(self._graph, self._costs, group_of_op, self._representative)
 
-    def merging(self, most_weight_of_a_layer: int) -> "Merging":
+    def to_merge(self, most_weight_of_a_layer: int) -> "MergedOps":
         """The classes, those of gradients joined to those of their forward ops up to that weight, to be merged."""
+        # its compiler takes half a second to load, and children that read files do without
+        from engine.graphs.grouping.contraction import Nodes, make_contraction
+        from engine.graphs.grouping.merged_ops import MergedOps
+
         graph, costs, order = self._graph, self._costs, np.argsort(self._rank)
         class_of_op = join_gradients(
             self._class_of_op,
@@ -156,42 +159,10 @@ class Classes:
         )
         pairs, sizes = edges_between(graph, costs, node_of_op)
         forward = pairs[:, 0] < pairs[:, 1]
-        contraction = Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward], self._weight_per_byte)
-        return Merging(self, contraction, node_of_op, only_consumers(graph), order)
-
-
-class Merging:
-    """Groups on their way from many to few. What was merged stays merged, so its groupings nest."""
-
-    def __init__(
-        self,
-        classes: Classes,
-        contraction: Contraction,
-        node_of_op: NDArray[np.int32],
-        consumer: NDArray[np.int64],
-        order: NDArray[np.int64],
-    ) -> None:
-        """`consumer` [ops] as `only_consumers` gives it; `order` [ops] is the order in which ops join."""
-        self._classes, self._contraction, self._node_of_op = classes, contraction, node_of_op
-        self._consumer, self._order = consumer, order
-
-    @property
-    def group_count(self) -> int:
-        return self._contraction.count
-
-    def join(self, most_weight: int) -> None:
-        """Join each op to its only consumer, up to that weight: see joining.py."""
-        join(self._contraction, self._consumer, self._node_of_op, self._order, most_weight)
-
-    def merge(
-        self, groups: int, equal_share: int, threshold_bytes: int | None = None, rule: MergingRule = LEAST_BYTES
-    ) -> None:
-        """Merge to at most `groups` groups by `rule`: see merging.py."""
-        merge(self._contraction, groups, threshold_bytes, equal_share, rule)
-
-    def grouping(self) -> Grouping:
-        """The groups as they are now."""
-        return self._classes.grouped(self._contraction.numbered()[self._node_of_op])
+        contraction = make_contraction(
+            nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward], self._weight_per_byte
+        )
+        return MergedOps(graph, contraction, node_of_op, order)
 
 
 def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -238,11 +209,11 @@ def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32
     closed = np.zeros((len(fixed), len(KINDS) + 1), dtype=bool)
     for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
     np.logical_or.at(closed, part_of_op, np.vstack([np.isnan(costs.time_on(KINDS)), for_cpu]).T)
-    sites: dict[tuple[DeviceString, bytes], int] = {}
-    return np.array(
-        [sites.setdefault((device, row.tobytes()), len(sites)) for device, row in zip(fixed, closed, strict=True)],
-        dtype=np.int64,
-    )
+    numbers: dict[DeviceString, int] = {}
+    number_of_fixed = [numbers.setdefault(device, len(numbers)) for device in fixed] if any(graph.devices) else 0
+    _, site_of_kinds = np.unique(np.packbits(closed, axis=1), axis=0, return_inverse=True)
+    _, site = np.unique(site_of_kinds.reshape(-1) * len(fixed) + number_of_fixed, return_inverse=True)
+    return np.asarray(site, dtype=np.int64)
 
 
 def edges_between(
@@ -252,18 +223,15 @@ def edges_between(
 
     An output that several ops of a part take counts once, in a loop once a trip; a control edge has no bytes.
     """
-    between = (graph.edge_output != CONTROL) & (part_of_op[graph.edge_source] != part_of_op[graph.edge_target])
-    source, target = graph.edge_source[between], graph.edge_target[between]
-    taken = costs.output_offset[source] + graph.edge_output[between]
-    flows, flow_of_edge = np.unique(
-        np.stack([part_of_op[source], part_of_op[target], taken], axis=1), axis=0, return_inverse=True
-    )
-    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[between], flow_of_edge, len(flows))
-    pairs = distinct(np.stack([part_of_op[graph.edge_source], part_of_op[graph.edge_target]], axis=1))
-    parts = np.int64(part_of_op.max()) + 1
-    index = np.searchsorted(pairs[:, 0] * parts + pairs[:, 1], flows[:, 0] * parts + flows[:, 1])
+    pairs, pair_of_edge = pairs_of_edges(part_of_op[graph.edge_source], part_of_op[graph.edge_target])
+    flowing = (graph.edge_output != CONTROL) & (pair_of_edge != NO_PAIR)
+    taken = costs.output_offset[graph.edge_source[flowing]] + graph.edge_output[flowing]
+    outputs = len(costs.output_bytes)
+    flows, flow_of_edge = np.unique(pair_of_edge[flowing] * outputs + taken, return_inverse=True)
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[flowing], flow_of_edge, len(flows))
+    pair_of_flow, output_of_flow = np.divmod(flows, max(1, outputs))
     sizes = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(sizes, index, moved_bytes(costs.output_bytes[flows[:, 2]], trips))
+    np.add.at(sizes, pair_of_flow, moved_bytes(costs.output_bytes[output_of_flow], trips))
     return pairs, sizes
 
 
@@ -278,7 +246,8 @@ def _grouping(
     graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], representative: NDArray[np.int64]
 ) -> Grouping:
     """Make the group graph; an edge to a lower group number is a feedback edge."""
-    _, first = np.unique(group_of_op[representative], return_index=True)
+    first = np.empty(int(group_of_op.max()) + 1, dtype=np.int64)
+    first[group_of_op[representative[::-1]]] = np.arange(len(representative))[::-1]  # the last one written stays
     pairs, sizes = edges_between(graph, costs, group_of_op)
     forward = pairs[:, 0] < pairs[:, 1]
     return Grouping(

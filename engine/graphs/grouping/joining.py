@@ -8,8 +8,16 @@ length, and a tree of any size, is one group, which no placement can split.
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.files.compiled import compiled
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping.contraction import Contraction
+from engine.graphs.grouping.contraction import (
+    NOWHERE,
+    Contraction,
+    added_weight,
+    group_of,
+    merge_groups,
+    merged_position,
+)
 from engine.graphs.ordering import distinct
 
 SEVERAL = -2
@@ -26,10 +34,11 @@ def only_consumers(graph: ComputationGraph) -> NDArray[np.int64]:
     return consumer
 
 
+@compiled
 def join(
     contraction: Contraction,
     consumer: NDArray[np.int64],
-    node_of_op: NDArray[np.integer],
+    node_of_op: NDArray[np.int32],
     order: NDArray[np.int64],
     most_weight: int,
 ) -> None:
@@ -37,17 +46,13 @@ def join(
 
     Without its heaviest node no joined group weighs more than `most_weight`.
     """
-    for op in order[consumer[order] >= 0].tolist():
-        one = contraction.group_of(int(node_of_op[op]))
-        other = contraction.group_of(int(node_of_op[consumer[op]]))
+    for op in order:
+        if consumer[op] < 0:
+            continue
+        one = group_of(contraction, node_of_op[op])
+        other = group_of(contraction, node_of_op[consumer[op]])
         if one == other or added_weight(contraction, one, other) > most_weight:
             continue
-        position = contraction.merged_position(one, other)
-        if position is not None:
-            contraction.merge(one, other, position)
-
-
-def added_weight(contraction: Contraction, one: int, other: int) -> int:
-    """The weight of the merged group without its heaviest node."""
-    heaviest = max(contraction.heaviest[one], contraction.heaviest[other])
-    return contraction.weight[one] + contraction.weight[other] - heaviest
+        position = merged_position(contraction, one, other)
+        if position != NOWHERE:
+            merge_groups(contraction, one, other, position)

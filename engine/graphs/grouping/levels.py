@@ -35,14 +35,14 @@ def nested_groupings(
     """
     classes = Classes(graph, costs)
     nested = [classes.grouping()]
-    merging = classes.merging(MOST_SHARES_OF_A_LAYER * (classes.total_weight // GROUPS_WITHOUT_LEVELS))
-    _add(nested, merging.grouping())
-    sizes = halvings(merging.group_count, coarsest)
+    merged = classes.to_merge(MOST_SHARES_OF_A_LAYER * (classes.total_weight // GROUPS_WITHOUT_LEVELS))
+    _add(nested, classes.grouped(merged.group_of_op()))
+    sizes = halvings(merged.group_count, coarsest)
     for groups in sizes:
         if rule.joins or groups == sizes[0]:
-            merging.join(classes.total_weight // groups)
-        merging.merge(groups, classes.total_weight // groups, rule=rule)
-        _add(nested, merging.grouping())
+            merged.join(classes.total_weight // groups)
+        merged.merge(groups, classes.total_weight // groups, rule=rule)
+        _add(nested, classes.grouped(merged.group_of_op()))
     return tuple(reversed(nested))
 
 

@@ -14,14 +14,31 @@ worth moving; `published` has no bound, so it has only the first of them, and th
   group are collected into one. So are constants with many consumers.
 """
 
-import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.graphs.grouping.contraction import Contraction
-from engine.graphs.grouping.joining import added_weight
-from engine.graphs.grouping.rules import MergingRule
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.files.compiled import compiled, inlined
+from engine.graphs.grouping.contraction import (
+    AHEAD,
+    BACK,
+    NOBODY,
+    NOWHERE,
+    Contraction,
+    added_weight,
+    earliest_successor,
+    group_of,
+    groups_of,
+    latest_predecessor,
+    merge_groups,
+    merged_position,
+    side_by_side,
+)
+from engine.graphs.grouping.pair_table import MISSING, PairTable, new_table, put, value_of
+from engine.graphs.grouping.queue import Queue, new_queue, pop, push
+from engine.graphs.grouping.rules import OUTPUT_BYTES, SHARED_BYTES, WORK, MergingRule
 
 NEIGHBOURS_TRIED = 32
 MOST_NEIGHBOURS = 24
@@ -32,6 +49,7 @@ MOST_LEFT_BY_MATCHING = 0.9
 """largest share of the groups left by a round of matching after which another follows within the same bound"""
 DOUBLINGS_BEFORE_COLLECTING = 2
 """doublings with neighbours alone merged, until the bound is four equal shares"""
+NO_THRESHOLD = 2**63 - 1
 
 
 class WeightBound(NamedTuple):
@@ -47,6 +65,26 @@ class WeightBound(NamedTuple):
     """whether groups that could run side by side stay apart"""
 
 
+class MergingWalk(NamedTuple):
+    """One walk over the groups, cheapest first, within one bound: what it goes by, and what it has to remember."""
+
+    groups: int
+    threshold_bytes: int
+    bound: WeightBound
+    cost: int
+    affinity: int
+    matches: bool
+    queue: Queue
+    collector: PairTable
+    """(site, latest predecessor or earliest successor) → the group into which such groups are collected"""
+    matched: NDArray[np.bool_]
+    """[nodes] groups that are merged no more in this walk"""
+    fitting: NDArray[np.int64]
+    """[nodes] scratch: the neighbours of a group that may be merged with it"""
+    shared: NDArray[np.int64]
+    """[nodes] scratch: the bytes that they share with it"""
+
+
 def merge(
     contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int, rule: MergingRule
 ) -> None:
@@ -56,13 +94,17 @@ def merge(
     have.
     """
     if rule.bounds_weight:
-        _collect_constants(contraction, groups, equal_share // NEGLIGIBLE_PART)
-    for bound in _bounds(contraction.total_weight, equal_share, rule):
+        opened = new_table(len(contraction.position))
+        _collect_constants(contraction, groups_of(contraction), opened, groups, equal_share // NEGLIGIBLE_PART)
+    total = int(contraction.weight[groups_of(contraction)].sum())
+    most = NO_THRESHOLD if threshold_bytes is None else threshold_bytes
+    for bound in _bounds(total, equal_share, rule):
         repeats = True
-        while repeats and contraction.count > groups:
-            before = contraction.count
-            _Round(contraction, groups, threshold_bytes, bound, rule).run()
-            repeats = rule.matches and contraction.count <= MOST_LEFT_BY_MATCHING * before
+        while repeats and contraction.remaining[0] > groups:
+            before = contraction.remaining[0]
+            walk = _new_walk(contraction, groups, most, bound, rule)
+            _go(contraction, walk, groups_of(contraction))
+            repeats = rule.matches and contraction.remaining[0] <= MOST_LEFT_BY_MATCHING * before
 
 
 def _bounds(total: int, equal_share: int, rule: MergingRule) -> Iterator[WeightBound]:
@@ -80,113 +122,177 @@ def _bounds(total: int, equal_share: int, rule: MergingRule) -> Iterator[WeightB
     yield WeightBound(total, total, collects=True)
 
 
-def _collect_constants(contraction: Contraction, groups: int, negligible: int) -> None:
+def _new_walk(
+    contraction: Contraction, groups: int, threshold_bytes: int, bound: WeightBound, rule: MergingRule
+) -> MergingWalk:
+    count, left = len(contraction.position), int(contraction.remaining[0])
+    return MergingWalk(
+        groups=groups,
+        threshold_bytes=threshold_bytes,
+        bound=bound,
+        cost=rule.cost,
+        affinity=rule.affinity,
+        matches=rule.matches,
+        queue=new_queue(2 * left),
+        collector=new_table(left),
+        matched=np.zeros(count, dtype=bool),
+        fitting=np.empty(count, np.int64),
+        shared=np.empty(count, np.int64),
+    )
+
+
+@compiled
+def _collect_constants(
+    contraction: Contraction, by_position: NDArray[np.int64], opened: PairTable, groups: int, negligible: int
+) -> None:
     """Merge, site by site, groups with no input, hardly any weight and many consumers, such as a learning rate."""
-    opened: dict[int, int] = {}
-    for group in contraction.groups():
-        is_constant = not contraction.predecessors[group] and contraction.weight[group] <= negligible
-        if is_constant and len(contraction.successors[group]) > MOST_NEIGHBOURS and contraction.count > groups:
-            first = opened.setdefault(contraction.site[group], group)
-            if first != group:
-                opened[contraction.site[group]] = contraction.merge(first, group, contraction.position[first])
+    for group in by_position:
+        is_constant = contraction.degree[BACK, group] == 0 and contraction.weight[group] <= negligible
+        if is_constant and contraction.degree[AHEAD, group] > MOST_NEIGHBOURS and contraction.remaining[0] > groups:
+            site = contraction.site[group]
+            first = value_of(opened, site)
+            if first != MISSING:
+                group = merge_groups(contraction, first, group, contraction.position[first])
+            put(opened, site, group)
 
 
-@dataclass(slots=True)
-class _Round:
-    """One walk over the groups, cheapest first, within one bound."""
+@compiled
+def _go(contraction: Contraction, walk: MergingWalk, by_position: NDArray[np.int64]) -> None:
+    """MergingWalk over the groups, cheapest first."""
+    for group in by_position:
+        _enqueue(contraction, walk, group)
+    while walk.queue.length[0] > 0 and contraction.remaining[0] > walk.groups:
+        group, ops = pop(walk.queue)
+        if contraction.absorbed_by[group] != group or contraction.ops[group] != ops or walk.matched[group]:
+            continue  # merged since
+        if contraction.output_bytes[group] >= walk.threshold_bytes or not _looks(contraction, walk, group):
+            continue
+        other, position = _partner(contraction, walk, group)
+        if other == NOBODY:
+            continue
+        merged = merge_groups(contraction, group, other, position)
+        if walk.matches:
+            walk.matched[merged] = True
+        else:
+            _enqueue(contraction, walk, merged)
 
-    contraction: Contraction
-    groups: int
-    threshold_bytes: int | None
-    bound: WeightBound
-    rule: MergingRule
-    collected: dict[tuple[int, int | None, int | None], int] = field(default_factory=dict)
-    """(site, latest predecessor, earliest successor or None) → the group into which such groups are collected"""
-    matched: set[int] = field(default_factory=set)
-    """groups that are merged no more in this round"""
 
-    def run(self) -> None:
-        contraction = self.contraction
-        heap = [self._entry(group) for group in contraction.groups()]
-        heapq.heapify(heap)
-        while heap and contraction.count > self.groups:
-            entry = heapq.heappop(heap)
-            group = entry[-1]
-            if contraction.group_of(group) != group or group in self.matched or entry != self._entry(group):
-                continue  # merged since
-            if self.threshold_bytes is not None and contraction.output_bytes[group] >= self.threshold_bytes:
-                continue
-            is_heavy = contraction.weight[group] > self.bound.group_weight
-            partner = None if is_heavy or self._is_hub(group) else self._partner(group)
-            if partner is not None:
-                merged = contraction.merge(group, *partner)
-                if self.rule.matches:
-                    self.matched.add(merged)
-                else:
-                    heapq.heappush(heap, self._entry(merged))
+@inlined
+def _enqueue(contraction: Contraction, walk: MergingWalk, group: int) -> None:
+    """Least cost first, then fewest ops, then lowest position."""
+    cost = _cost(contraction, walk.cost, group)
+    push(walk.queue, cost, contraction.ops[group], contraction.position[group], group)
 
-    def _is_hub(self, group: int) -> bool:
-        """Whether the group has too many neighbours to look for a partner in this round."""
-        contraction = self.contraction
-        degree = len(contraction.successors[group]) + len(contraction.predecessors[group])
-        return not self.bound.collects and degree > MOST_NEIGHBOURS
 
-    def _entry(self, group: int) -> tuple[float, int, int, int]:
-        """The group's key in the heap: least cost first, then fewest ops, then lowest position."""
-        contraction = self.contraction
-        return self.rule.cost(contraction, group), contraction.ops[group], contraction.position[group], group
+@inlined
+def _cost(contraction: Contraction, kind: int, group: int) -> float:
+    if kind == OUTPUT_BYTES:
+        return float(contraction.output_bytes[group])
+    if kind == WORK:
+        return float(contraction.weight[group])
+    return float(contraction.weight[group] + contraction.weight_per_byte * contraction.output_bytes[group])
 
-    def _partner(self, group: int) -> tuple[int, int] | None:
-        """The group to merge `group` with, and the position of the merged group."""
-        contraction = self.contraction
-        for other in self._closest(group):
-            position = contraction.merged_position(group, other)
-            if position is not None:
-                return other, position
-        for next_to in (contraction.earliest_successor(group), contraction.latest_predecessor(group)):
-            if next_to is not None and self._fits(group, next_to):
-                return next_to, contraction.position[next_to]
-        isolated = not contraction.predecessors[group] and not contraction.successors[group]
-        return self._collector(group) if self.bound.collects or isolated else None
 
-    def _fits(self, group: int, other: int) -> bool:
-        contraction = self.contraction
-        if contraction.site[group] != contraction.site[other] or other in self.matched:
-            return False
-        if self.bound.apart and contraction.side_by_side(group, other):
-            return False
-        return added_weight(contraction, group, other) <= self.bound.added_weight
+@inlined
+def _affinity(contraction: Contraction, kind: int, group: int, other: int, shared: int) -> float:
+    if kind == SHARED_BYTES:
+        return float(shared)
+    return float(shared / ((contraction.weight[group] + 1.0) * (contraction.weight[other] + 1.0)))
 
-    def _closest(self, group: int) -> list[int]:
-        """The neighbours with the most affinity to `group`; of equals the lightest, then the first."""
-        contraction = self.contraction
-        shared = contraction.predecessors[group] | contraction.successors[group]
-        affinity = self.rule.affinity
-        fitting = (other for other in shared if self._fits(group, other))
-        return heapq.nsmallest(
-            NEIGHBOURS_TRIED,
-            fitting,
-            key=lambda other: (
-                -affinity(contraction, group, other, shared[other]),
-                contraction.weight[other],
-                contraction.position[other],
-            ),
-        )
 
-    def _collector(self, group: int) -> tuple[int, int] | None:
-        """The group that collects those with the neighbour of `group`, and the merged position; else None.
+@inlined
+def _looks(contraction: Contraction, walk: MergingWalk, group: int) -> bool:
+    """Whether the group is light enough, and has few enough neighbours, to look for a partner in this walk."""
+    if contraction.weight[group] > walk.bound.group_weight:
+        return False
+    degree = contraction.degree[AHEAD, group] + contraction.degree[BACK, group]
+    return bool(walk.bound.collects or degree <= MOST_NEIGHBOURS)
 
-        After None `group` itself collects the next such groups.
-        """
-        contraction = self.contraction
-        before = contraction.latest_predecessor(group)
-        after = contraction.earliest_successor(group) if before is None else None
-        key = (contraction.site[group], before, after)
-        opened = self.collected.get(key)
-        other = group if opened is None else contraction.group_of(opened)
-        if other != group and self._fits(group, other):
-            position = contraction.merged_position(group, other)
-            if position is not None:
-                return other, position
-        self.collected[key] = group
-        return None
+
+@compiled
+def _fits(contraction: Contraction, walk: MergingWalk, group: int, other: int) -> bool:
+    if contraction.site[group] != contraction.site[other] or walk.matched[other]:
+        return False
+    if walk.bound.apart and side_by_side(contraction, group, other):
+        return False
+    return added_weight(contraction, group, other) <= walk.bound.added_weight
+
+
+@compiled
+def _partner(contraction: Contraction, walk: MergingWalk, group: int) -> tuple[int, int]:
+    """The group to merge `group` with, or `NOBODY`, and the position of the merged group."""
+    other, position = _closest(contraction, walk, group)
+    if other != NOBODY:
+        return other, position
+    after, before = earliest_successor(contraction, group), latest_predecessor(contraction, group)
+    for next_to in (after, before):
+        if next_to != NOBODY and _fits(contraction, walk, group, next_to):
+            return next_to, int(contraction.position[next_to])
+    if walk.bound.collects or (after == NOBODY and before == NOBODY):
+        return _collector(contraction, walk, group, before, after)
+    return NOBODY, NOWHERE
+
+
+@inlined
+def _closest(contraction: Contraction, walk: MergingWalk, group: int) -> tuple[int, int]:
+    """The neighbour with the most affinity to `group` that it may be merged with, of equals the lightest, then the
+    first; and the merged position. Of those that fit, `NEIGHBOURS_TRIED` are tried."""
+    count = _find_fitting(contraction, walk, group)
+    for _ in range(min(count, NEIGHBOURS_TRIED)):
+        best = 0
+        for place in range(1, count):
+            if _is_closer(contraction, walk, group, place, best):
+                best = place
+        other = walk.fitting[best]
+        position = merged_position(contraction, group, other)
+        if position != NOWHERE:
+            return other, position
+        count -= 1
+        walk.fitting[best], walk.shared[best] = walk.fitting[count], walk.shared[count]
+    return NOBODY, NOWHERE
+
+
+@inlined
+def _find_fitting(contraction: Contraction, walk: MergingWalk, group: int) -> int:
+    """Write the neighbours that fit to the walk's scratch; returns their number."""
+    count = 0
+    for side in (AHEAD, BACK):
+        edge = contraction.first[side, group]
+        while edge != NOBODY:
+            other = contraction.holder[1 - side, edge]
+            if _fits(contraction, walk, group, other):
+                walk.fitting[count], walk.shared[count] = other, contraction.edge_bytes[edge]
+                count += 1
+            edge = contraction.following[side, edge]
+    return count
+
+
+@inlined
+def _is_closer(contraction: Contraction, walk: MergingWalk, group: int, place: int, best: int) -> bool:
+    one, other = walk.fitting[place], walk.fitting[best]
+    affinity = _affinity(contraction, walk.affinity, group, one, walk.shared[place])
+    most = _affinity(contraction, walk.affinity, group, other, walk.shared[best])
+    if affinity != most:
+        return bool(affinity > most)
+    if contraction.weight[one] != contraction.weight[other]:
+        return bool(contraction.weight[one] < contraction.weight[other])
+    return bool(contraction.position[one] < contraction.position[other])
+
+
+@inlined
+def _collector(contraction: Contraction, walk: MergingWalk, group: int, before: int, after: int) -> tuple[int, int]:
+    """The group that collects those with the neighbour of `group`, and the merged position; else `NOBODY`.
+
+    After that `group` itself collects the next such groups.
+    """
+    count = len(contraction.position)
+    beside = before if before != NOBODY else count + after if after != NOBODY else 2 * count
+    key = contraction.site[group] * (2 * count + 1) + beside
+    opened = value_of(walk.collector, key)
+    other = group if opened == MISSING else group_of(contraction, opened)
+    if other != group and _fits(contraction, walk, group, other):
+        position = merged_position(contraction, group, other)
+        if position != NOWHERE:
+            return other, position
+    put(walk.collector, key, group)
+    return NOBODY, NOWHERE

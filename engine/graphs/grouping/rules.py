@@ -3,37 +3,13 @@
 `least_bytes` is what `group_ops` uses. `published` is Placeto's own; the others are those of the field.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from engine.graphs.grouping.contraction import Contraction
-
-Cost: TypeAlias = Callable[[Contraction, int], float]
-"""(contraction, group) → its cost; the group with the least is merged first"""
-Affinity: TypeAlias = Callable[[Contraction, int, int, int], float]
-"""(contraction, group, neighbour, bytes between them) → how much the two belong together; most is taken"""
-
-
-def _bytes(contraction: Contraction, group: int) -> float:
-    return contraction.output_bytes[group]
-
-
-def _work(contraction: Contraction, group: int) -> float:
-    return contraction.weight[group]
-
-
-def _work_and_transfer(contraction: Contraction, group: int) -> float:
-    return contraction.weight[group] + contraction.weight_per_byte * contraction.output_bytes[group]
-
-
-def _shared_bytes(_contraction: Contraction, _group: int, _other: int, shared: int) -> float:
-    return shared
-
-
-def _shared_for_work(contraction: Contraction, group: int, other: int, shared: int) -> float:
-    """The heavier both are, the more must flow between them. Source: Holtgrewe et al., IPDPS 2010, `expansion*`."""
-    return shared / ((contraction.weight[group] + 1) * (contraction.weight[other] + 1))
+OUTPUT_BYTES, WORK, WORK_AND_TRANSFER = range(3)
+"""what a group costs; the group with the least is merged first"""
+SHARED_BYTES, SHARED_FOR_WORK = range(2)
+"""how much two groups belong together; the neighbour with the most is taken. For work: the heavier both are, the more
+must flow between them. Source: Holtgrewe et al., IPDPS 2010, `expansion*`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +19,10 @@ class MergingRule:
     words: str
     """what it does, in a few words"""
     source: str
-    cost: Cost
-    affinity: Affinity
+    cost: int
+    """`OUTPUT_BYTES`, `WORK` or `WORK_AND_TRANSFER`"""
+    affinity: int
+    """`SHARED_BYTES` or `SHARED_FOR_WORK`"""
     bounds_weight: bool = True
     """whether no group may weigh much more than an equal share of the work while lighter ones can be merged"""
     matches: bool = False
@@ -58,8 +36,8 @@ class MergingRule:
 LEAST_BYTES = MergingRule(
     "the group with the fewest output bytes, with the neighbour with which it shares the most; weights are bounded",
     "Addanki et al., NeurIPS 2019, appendix; the bound is this project's",
-    _bytes,
-    _shared_bytes,
+    OUTPUT_BYTES,
+    SHARED_BYTES,
 )
 
 MERGING_RULES: dict[str, MergingRule] = {
@@ -67,42 +45,42 @@ MERGING_RULES: dict[str, MergingRule] = {
     "published": MergingRule(
         "the same without any bound",
         "Addanki et al., NeurIPS 2019, appendix",
-        _bytes,
-        _shared_bytes,
+        OUTPUT_BYTES,
+        SHARED_BYTES,
         bounds_weight=False,
     ),
     "bytes_and_time": MergingRule(
         "the group with the least work and transfer together, with the neighbour with which it shares the most bytes",
         "this project's",
-        _work_and_transfer,
-        _shared_bytes,
+        WORK_AND_TRANSFER,
+        SHARED_BYTES,
     ),
     "heavy_edge_matching": MergingRule(
         "all groups in turn, the lightest first, each once, with the neighbour with which it shares the most bytes",
         "Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998, section 3.1",
-        _work,
-        _shared_bytes,
+        WORK,
+        SHARED_BYTES,
         matches=True,
     ),
     "expansion_matching": MergingRule(
         "the same by the bytes shared in proportion to the work of both, after ops have joined their only consumers",
         "Holtgrewe, Sanders and Schulz, IPDPS 2010, rating `expansion*`",
-        _work,
-        _shared_for_work,
+        WORK,
+        SHARED_FOR_WORK,
         matches=True,
         joins=True,
     ),
     "balance": MergingRule(
         "the group with the least work, with the neighbour with which it shares the most bytes",
         "this project's",
-        _work,
-        _shared_bytes,
+        WORK,
+        SHARED_BYTES,
     ),
     "branches": MergingRule(
         "as least_bytes, but neighbours that could run side by side are merged last",
         "the idea of linear clusters: Gerasoulis and Yang, IEEE Trans. Parallel Distrib. Syst. 4(6), 1993",
-        _bytes,
-        _shared_bytes,
+        OUTPUT_BYTES,
+        SHARED_BYTES,
         keeps_branches=True,
     ),
 }

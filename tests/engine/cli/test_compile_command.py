@@ -22,7 +22,7 @@ from engine import api
 from engine.cli.compile import run_everything_once
 from engine.bench.problems import regrouped
 from engine.bench.random_graphs import random_graph
-from engine.simulator.compiled import compiled_versions
+from engine.files.compiled import compiled_versions
 
 assert list(run_everything_once()) == []
 before = compiled_versions()

@@ -6,10 +6,10 @@ import pytest
 from engine.bench.training_graph import make_training_graph
 from engine.clusters.cluster import Contention
 from engine.costs.costs import Costs
+from engine.files.compiled import compiled
 from engine.graphs.graph import ComputationGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
-from engine.simulator.compiled import compiled
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
 from tests.engine.simulator.cases import cluster_of, make_costs, make_graph

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.graphs.grouping.contraction import Contraction, Nodes
+from engine.graphs.grouping.contraction import NOBODY, Contraction, Nodes, make_contraction
 from engine.graphs.ordering import distinct
 
 DIGRAPHS = st.integers(1, 9).flatmap(
@@ -31,4 +31,14 @@ def contraction_of(count: int, edges: list[tuple[int, int]], site: list[int] | N
     pairs = distinct(np.array(edges, dtype=np.int64).reshape(-1, 2))
     ones = np.ones(count, dtype=np.int64)
     nodes = Nodes(ones * 10, ones * 2, ones, np.array(site or [0] * count, dtype=np.int64))
-    return Contraction(nodes, pairs[:, 0], pairs[:, 1], np.arange(1, len(pairs) + 1))
+    return make_contraction(nodes, pairs[:, 0], pairs[:, 1], np.arange(1, len(pairs) + 1))
+
+
+def neighbours(contraction: Contraction, side: int, group: int) -> dict[int, int]:
+    """Neighbour → bytes that flow between the two."""
+    found = {}
+    edge = int(contraction.first[side, group])
+    while edge != NOBODY:
+        found[int(contraction.holder[1 - side, edge])] = int(contraction.edge_bytes[edge])
+        edge = int(contraction.following[side, edge])
+    return found

@@ -4,9 +4,22 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.grouping.contraction import MOST_LOOKED_AT
+from engine.graphs.grouping.contraction import (
+    AHEAD,
+    BACK,
+    MOST_LOOKED_AT,
+    NOBODY,
+    NOWHERE,
+    earliest_successor,
+    group_of,
+    groups_of,
+    latest_predecessor,
+    merge_groups,
+    merged_position,
+    numbered,
+)
 from engine.graphs.ordering import distinct
-from tests.engine.graphs.grouping.digraphs import contraction_of, reachable
+from tests.engine.graphs.grouping.digraphs import contraction_of, neighbours, reachable
 
 
 @given(st.data(), st.integers(2, 10))
@@ -15,19 +28,29 @@ def test_every_merge_that_is_allowed_keeps_it_acyclic(data: st.DataObject, count
     edges = sorted({(min(pair), max(pair)) for pair in data.draw(st.lists(ends, max_size=25)) if pair[0] != pair[1]})
     contraction = contraction_of(count, edges)
     for one, other in data.draw(st.lists(ends, max_size=30)):
-        one, other = contraction.group_of(one), contraction.group_of(other)
-        position = contraction.merged_position(one, other) if one != other else None
-        if position is not None:
-            contraction.merge(one, other, position)
-    group_of_node = contraction.numbered()
+        one, other = group_of(contraction, one), group_of(contraction, other)
+        position = merged_position(contraction, one, other) if one != other else NOWHERE
+        if position != NOWHERE:
+            merge_groups(contraction, one, other, position)
+    group_of_node = numbered(contraction)
     between = distinct(group_of_node[np.array(edges, dtype=np.int64).reshape(-1, 2)])
     assert np.all(between[:, 0] < between[:, 1])
-    assert contraction.count == group_of_node.max() + 1
-    groups = contraction.groups()
+    assert contraction.remaining[0] == group_of_node.max() + 1
+    groups = groups_of(contraction).tolist()
     links = {
-        (groups.index(source), groups.index(target)) for source in groups for target in contraction.successors[source]
+        (groups.index(source), groups.index(target))
+        for source in groups
+        for target in neighbours(contraction, AHEAD, source)
     }
-    assert links == {(source, target) for source, target in between.tolist()}
+    back = {
+        (groups.index(source), groups.index(target))
+        for target in groups
+        for source in neighbours(contraction, BACK, target)
+    }
+    assert links == back == {(source, target) for source, target in between.tolist()}
+    for side in (AHEAD, BACK):
+        degrees = [len(neighbours(contraction, side, group)) for group in groups]
+        assert contraction.degree[side, groups].tolist() == degrees
     sizes = np.bincount(group_of_node)
     assert [contraction.ops[group] for group in groups] == sizes.tolist()
     assert [contraction.output_bytes[group] for group in groups] == (10 * sizes).tolist()
@@ -45,27 +68,27 @@ def test_a_merge_that_makes_a_cycle_is_refused_and_a_neighbour_always_passes(dat
         for other in range(one + 1, count):
             makes_a_cycle = bool(np.any(reach[one] & reach[:, other]))
             if makes_a_cycle:
-                assert contraction.merged_position(one, other) is None
-                assert contraction.merged_position(other, one) is None
-        earliest, latest = contraction.earliest_successor(one), contraction.latest_predecessor(one)
-        assert earliest is None or contraction.merged_position(one, earliest) is not None
-        assert latest is None or contraction.merged_position(one, latest) is not None
+                assert merged_position(contraction, one, other) == NOWHERE
+                assert merged_position(contraction, other, one) == NOWHERE
+        earliest, latest = earliest_successor(contraction, one), latest_predecessor(contraction, one)
+        assert earliest == NOBODY or merged_position(contraction, one, earliest) != NOWHERE
+        assert latest == NOBODY or merged_position(contraction, one, latest) != NOWHERE
 
 
 def test_bytes_that_flow_are_added_up() -> None:
     contraction = contraction_of(4, [(0, 1), (0, 2), (1, 3), (2, 3)])  # 1, 2, 3 and 4 bytes
-    merged = contraction.merge(1, 2, 1)
-    assert contraction.successors[0] == {merged: 3}
-    assert contraction.predecessors[3] == {merged: 7}
+    merged = merge_groups(contraction, 1, 2, 1)
+    assert neighbours(contraction, AHEAD, 0) == {merged: 3}
+    assert neighbours(contraction, BACK, 3) == {merged: 7}
 
 
 def test_sites_are_kept_apart() -> None:
     contraction = contraction_of(2, [(0, 1)], site=[0, 1])
-    assert contraction.merged_position(0, 1) is None
+    assert merged_position(contraction, 0, 1) == NOWHERE
 
 
 def test_a_check_looks_at_so_many_neighbours_and_no_more() -> None:
     leaves = MOST_LOOKED_AT + 1
     star = contraction_of(leaves + 2, [(leaf, leaves) for leaf in range(leaves)] + [(leaves, leaves + 1)])
-    assert star.merged_position(0, leaves) is not None  # the leaf's side is enough
-    assert star.merged_position(leaves, leaves + 1) is not None
+    assert merged_position(star, 0, leaves) != NOWHERE  # the leaf's side is enough
+    assert merged_position(star, leaves, leaves + 1) != NOWHERE

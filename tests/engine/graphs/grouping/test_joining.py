@@ -3,7 +3,8 @@
 import numpy as np
 
 from engine.graphs.graph import CONTROL
-from engine.graphs.grouping.joining import NOBODY, SEVERAL, added_weight, join, only_consumers
+from engine.graphs.grouping.contraction import added_weight, numbered
+from engine.graphs.grouping.joining import NOBODY, SEVERAL, join, only_consumers
 from tests.engine.graphs.graph_samples import make_graph
 from tests.engine.graphs.grouping.digraphs import contraction_of
 
@@ -19,8 +20,8 @@ def test_who_is_the_only_consumer() -> None:
 
 def joined(count: int, edges: list[tuple[int, int]], consumer: list[int], most_weight: int) -> list[int]:
     contraction = contraction_of(count, edges)
-    join(contraction, np.array(consumer), np.arange(count), np.arange(count), most_weight)
-    return list(map(int, contraction.numbered()))
+    join(contraction, np.array(consumer), np.arange(count, dtype=np.int32), np.arange(count), most_weight)
+    return list(map(int, numbered(contraction)))
 
 
 def test_a_chain_joins_as_far_as_the_weight_allows() -> None:
@@ -42,6 +43,6 @@ def test_a_join_that_would_make_a_cycle_is_left_out() -> None:
 
 def test_the_heaviest_node_is_free() -> None:
     contraction = contraction_of(3, [(0, 1), (1, 2)])
-    contraction.heaviest = contraction.weight = [10, 1, 4]
+    contraction.heaviest[:] = contraction.weight[:] = [10, 1, 4]
     assert added_weight(contraction, 0, 1) == 1
     assert added_weight(contraction, 0, 2) == 4

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.grouping.contraction import Contraction, Nodes
+from engine.graphs.grouping.contraction import Nodes, make_contraction, numbered
 from engine.graphs.grouping.merging import MOST_NEIGHBOURS, merge
 from engine.graphs.grouping.rules import LEAST_BYTES, MERGING_RULES, MergingRule
 from engine.graphs.ordering import distinct
@@ -29,9 +29,9 @@ def merged(
     ones = np.ones(count, dtype=np.int64)
     nodes = Nodes(np.array(output_bytes), np.array(weight), ones, np.array(site or [0] * count))
     sizes = np.array(edge_bytes) if edge_bytes else np.ones(len(pairs), dtype=np.int64)
-    contraction = Contraction(nodes, pairs[:, 0], pairs[:, 1], sizes, weight_per_byte)
+    contraction = make_contraction(nodes, pairs[:, 0], pairs[:, 1], sizes, weight_per_byte)
     merge(contraction, groups, threshold_bytes, sum(weight) // groups, rule)
-    return [int(group) for group in contraction.numbered()]
+    return [int(group) for group in numbered(contraction)]
 
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.simulator.compiled import compiled, inlined
+from engine.files.compiled import compiled, inlined
 
 INNER = """
-from engine.simulator.compiled import {decorator}
+from engine.files.compiled import {decorator}
 
 @{decorator}
 def step(number):
     return number + {amount}
 """
 OUTER = """
-from engine.simulator.compiled import compiled
+from engine.files.compiled import compiled
 from inner import step
 
 @compiled
@@ -24,7 +24,7 @@ def twice(number):
     return step(step(number))
 """
 CALL = """
-from engine.simulator.compiled import compiled_anew
+from engine.files.compiled import compiled_anew
 from outer import twice
 
 before = compiled_anew()
@@ -65,7 +65,7 @@ def test_compiled_functions_can_still_be_read(tmp_path: Path) -> None:
 
 
 def test_where_no_folder_can_be_written_a_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.simulator import compiled as module
+    from engine.files import compiled as module
 
     def nowhere(function: object) -> None:
         raise RuntimeError("no locator available")
