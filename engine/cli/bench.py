@@ -40,6 +40,7 @@ class Measuring:
 BENCHMARKS = {
     "simulator": Measuring("engine.bench.simulator:run_benchmark", "minutes"),
     "moves": Measuring("engine.bench.moves:run_benchmark", "minutes"),
+    "sizes": Measuring("engine.bench.sizes:run_benchmark", "minutes"),
     "training": Measuring("engine.bench.training:run_benchmark", "minutes"),
     "reading": Measuring("engine.bench.reading:run_benchmark", "minutes"),
 }
