@@ -95,7 +95,7 @@ class RunStore(EventStore[Run]):
 
 def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
     """Store the engine's answer, unless an earlier attempt at this run has found a better one."""
-    best = {key: report[key] for key in ("step_time_us", "device_of_group", "parts")}
+    best = {key: report[key] for key in ("step_time_us", "device_of_group")} | {"parts": report.get("parts", [])}
     rest = {key: value for key, value in report.items() if key not in ("device_of_group", "parts")}
     answer = Answer.objects.filter(run_id=claim.job_id).first()
     if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
