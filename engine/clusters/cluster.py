@@ -1,5 +1,6 @@
 """The modelled machine: devices, their memory, and the links between them."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -138,6 +139,17 @@ class Cluster:
     def one_of_each_kind(self) -> tuple[Device, ...]:
         """A device of each kind, in the order of their names."""
         return tuple({device.kind: device for device in sorted(self.devices, key=lambda device: device.kind)}.values())
+
+
+def part_of_cluster(cluster: Cluster, devices: NDArray[np.integer]) -> Cluster:
+    """The cluster of `devices` alone, with the links between them."""
+    between = np.ix_(devices, devices)
+    return dataclasses.replace(
+        cluster,
+        devices=tuple(cluster.devices[device] for device in devices.tolist()),
+        bandwidth_bytes_per_us=cluster.bandwidth_bytes_per_us[between],
+        latency_us=cluster.latency_us[between],
+    )
 
 
 def _check_links(label: str, matrix: NDArray[np.float64], lowest: float, highest: float) -> None:

@@ -10,10 +10,12 @@ them, the slower ones are left out: on thousands of ops they can take half a sec
 Where the problem has levels, methods that place groups of one level do so at two of them, and the search moves groups
 of all.
 
+On a large cluster methods and search begin on a few devices that are near each other, as if there were no others: more
+devices make a search slower, and are never worth less. All methods that give starts have a tenth of the seconds.
+
 Source: this project's own measurements: `python -m experiments auto_check`. Each part names its own source.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,17 +23,16 @@ import numpy as np
 
 from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
-from engine.graphs.grouping.grouping import Grouping
-from engine.graphs.grouping.levels import nearest
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
 from engine.placers.quick_starts import (
     LIST_METHODS,
-    evaluate_methods,
     evaluate_one_device,
+    evaluate_rounds,
     given_start,
+    rounds_of,
     start_of,
 )
 from engine.placeto.settings import PlacetoSettings
@@ -54,12 +55,8 @@ LEAST_UNHURRIED_SECONDS = 10.0
 QUICKEST = ("m_topo", "heft")
 """the quickest of the methods that give starts"""
 FIRST = "halving"
-FINE_START_GROUPS = 1024
-"""finer than that, list schedulers and Scotch lose more by what they leave out than they gain; coarser, much is lost"""
 FINE_METHODS = ("human_expert", "scotch", "heft", "m_etf")
 """methods that also give starts at the level with about so many groups, the most useful for its time first"""
-SHARE_FOR_STARTS = 0.1
-"""of a budget of seconds, for all methods that give starts: the rest is the search's"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +120,10 @@ class Auto:
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
         if proposed is not None and _in_a_hurry(problem):
-            starts += evaluate_methods(problem, QUICKEST, rng, should_stop, level_of_methods(problem))
+            starts += evaluate_rounds(problem, rounds_of(problem, QUICKEST), rng, should_stop)
             ahead = _is_ahead(proposed, starts)
             methods = [] if ahead else [method for method in methods if method not in QUICKEST]
-        starts += _starts_of(problem, methods, rng, should_stop)
+        starts += evaluate_rounds(problem, rounds_of(problem, methods, FINE_METHODS), rng, should_stop)
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
@@ -155,31 +152,6 @@ class Auto:
         if name == "exhaustive":
             return Exhaustive(checkpoint_seconds=self.settings.checkpoint_seconds)
         return LocalSearchPlacer(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
-
-
-def _starts_of(
-    problem: PlacementProblem, methods: Sequence[str], rng: np.random.Generator, should_stop: ShouldStop
-) -> list[Start]:
-    """The starts of `methods`, and before them those of `FINE_METHODS` on a fine level where there is one.
-
-    Of a budget of seconds they have a share: no method begins after it, and none schedules again after it.
-    """
-    coarse = level_of_methods(problem)
-    rounds: list[tuple[str, Grouping | None]] = [(method, coarse) for method in methods]
-    if methods and problem.coarser and (fine := nearest(problem.coarser, FINE_START_GROUPS)) is not coarse:
-        rounds = [(method, fine) for method in FINE_METHODS if method in methods] + rounds
-    starts: list[Start] = []
-    for method, level in rounds:
-        left = _seconds_for_starts(problem)
-        if left is None or left > 0:
-            starts += evaluate_methods(problem, [method], rng, should_stop, level, left)
-    return starts
-
-
-def _seconds_for_starts(problem: PlacementProblem) -> float | None:
-    """The seconds that are left for starts; None without a budget of seconds."""
-    seconds = problem.ledger.budget.seconds
-    return None if seconds is None else SHARE_FOR_STARTS * seconds - problem.ledger.elapsed_seconds
 
 
 def _methods(problem: PlacementProblem) -> list[str]:

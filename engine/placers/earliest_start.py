@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
 from engine.files.compiled import compiled, inlined
-from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
+from engine.search.tasks import IsLate, LateError, Tasks, find_candidates, never_late, occupy, rest_time, transfer_time
 
+TASKS_AT_A_TIME = 256
+"""tasks placed between two looks at the clock"""
 SIZE = 1
 """index of the heap's size in `count`"""
 
@@ -92,9 +94,15 @@ class Ready(NamedTuple):
 
 
 def schedule_earliest_start(
-    tasks: Tasks, priority: NDArray[np.float64], favourite: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
+    tasks: Tasks,
+    priority: NDArray[np.float64],
+    favourite: NDArray[np.int64],
+    capacity_bytes: NDArray[np.float64],
+    is_late: IsLate = never_late,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Place all tasks; returns the device of each group [groups] and each task's end in µs [tasks].
+
+    Raises LateError once `is_late`, which it asks now and then.
 
     The next pair is the one with the earliest start; a device slower than the task's fastest counts as if it started
     later by the difference (0 on equal devices). Ties go to the higher `priority` [tasks], then to the lower task, then
@@ -107,18 +115,17 @@ def schedule_earliest_start(
     order = np.argsort(-priority, kind="stable")
     place_of = np.empty_like(order)
     place_of[order] = np.arange(len(order))
-    return _schedule(tasks, order, place_of, favourite, capacity_bytes)
+    schedule, ready = _begin(tasks, capacity_bytes)
+    while ready.counts.any():
+        if is_late():
+            raise LateError
+        _advance(tasks, schedule, ready, order, place_of, favourite, TASKS_AT_A_TIME)
+    return schedule.group_device, schedule.end_us
 
 
 @compiled
-def _schedule(
-    tasks: Tasks,
-    order: NDArray[np.int64],
-    place_of: NDArray[np.int64],
-    favourite: NDArray[np.int64],
-    capacity_bytes: NDArray[np.float64],
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Do as `schedule_earliest_start`; `order` [tasks] is by priority, `place_of` [tasks] its inverse."""
+def _begin(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> tuple[EarliestStartSchedule, Ready]:
+    """A schedule without tasks, and the tasks without inputs."""
     count, devices = tasks.time_us.shape
     schedule = _empty_schedule(tasks, capacity_bytes)
     ready = Ready(
@@ -132,14 +139,29 @@ def _schedule(
     for task in range(count):
         if ready.pending[task] == 0:
             _wait(ready, task)
-    awaited = np.full(devices, NO_TASK)
-    while ready.counts[0] + ready.counts[1] > 0:
-        for device in range(devices):
+    return schedule, ready
+
+
+@compiled
+def _advance(
+    tasks: Tasks,
+    schedule: EarliestStartSchedule,
+    ready: Ready,
+    order: NDArray[np.int64],
+    place_of: NDArray[np.int64],
+    favourite: NDArray[np.int64],
+    most: int,
+) -> None:
+    """Place the next `most` tasks, or all; `order` [tasks] is by priority, `place_of` [tasks] its inverse."""
+    awaited = np.full(len(schedule.free_us), NO_TASK)
+    for _ in range(most):
+        if ready.counts[0] + ready.counts[1] == 0:
+            break
+        for device in range(len(awaited)):
             awaited[device] = _awaited(tasks, schedule, ready, favourite, device)
         task, device = _next(tasks, schedule, ready, awaited, order, place_of)
         _place(tasks, schedule, task, device)
         _release(tasks, ready, task)
-    return schedule.group_device, schedule.end_us
 
 
 @inlined

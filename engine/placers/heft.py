@@ -18,7 +18,7 @@ from engine.events import ShouldStop
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
-from engine.search.tasks import Tasks, in_order_of_ranks, readings_of
+from engine.search.tasks import IsLate, Tasks, in_order_of_ranks, readings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def list_scheduler(tasks: Tasks) -> ListScheduler:
     """The method on one reading of a problem."""
     order = in_order_of_ranks(tasks)
 
-    def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
-        return schedule_earliest_finish(tasks, order, room_bytes)[0]
+    def schedule(room_bytes: NDArray[np.float64], is_late: IsLate) -> NDArray[np.int32]:
+        return schedule_earliest_finish(tasks, order, room_bytes, is_late)[0]
 
     return schedule

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from engine.events import ShouldStop
 from engine.problem import PlacementProblem
-from engine.search.tasks import memory_of_groups
+from engine.search.tasks import IsLate, LateError, memory_of_groups
 
-ListScheduler: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
-"""room on each device in bytes [devices] → device of each group [groups]"""
+ListScheduler: TypeAlias = Callable[[NDArray[np.float64], IsLate], NDArray[np.int32]]
+"""room on each device in bytes [devices], whether it is late → device of each group [groups]; may raise LateError"""
 
 MOST_ATTEMPTS = 8
 """schedules of one scheduler, until one fits"""
@@ -21,14 +21,22 @@ def evaluate_schedules(problem: PlacementProblem, schedulers: Sequence[ListSched
     """Evaluate the placements of each of `schedulers`.
 
     A scheduler only estimates the memory of a group. Where the simulator finds a device too full, the scheduler runs
-    again with that much less room there, until its placement fits or repeats, at most `MOST_ATTEMPTS` times.
+    again with that much less room there, until its placement fits or repeats, at most `MOST_ATTEMPTS` times. All end
+    with the budget, or where a stop is requested, once the run has an answer.
     """
+
+    def is_late() -> bool:
+        return problem.ledger.is_answered and (problem.ledger.spent or should_stop())
+
     memory_bytes = memory_of_groups(problem)
     seen: list[NDArray[np.int32]] = []
     for scheduler in schedulers:
         room_bytes = problem.memory_bytes.astype(np.float64)
         for _ in range(MOST_ATTEMPTS):
-            placement = scheduler(room_bytes)
+            try:
+                placement = scheduler(room_bytes, is_late)
+            except LateError:
+                return
             if any(np.array_equal(placement, earlier) for earlier in seen):
                 break
             if seen and (problem.ledger.spent or should_stop()):

@@ -14,9 +14,8 @@ as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Op
 import numpy as np
 
 from engine.events import Json, ShouldStop
-from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device
+from engine.placers.quick_starts import LIST_METHODS, evaluate_one_device, evaluate_rounds, rounds_of
 from engine.problem import PlacementProblem
-from engine.search.levels import level_of_methods
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.settings.making import make_settings
 
@@ -38,7 +37,7 @@ class LocalSearchPlacer:
             if problem.ledger.used == 0:
                 evaluate_one_device(problem)
             if self.settings.list_starts and problem.start is None:
-                evaluate_methods(problem, LIST_METHODS, rng, should_stop, level_of_methods(problem))
+                evaluate_rounds(problem, rounds_of(problem, LIST_METHODS), rng, should_stop)
         if not problem.ledger.spent:
             search = LocalSearch(problem, self.settings, rng, should_stop)
             if self._state is not None:

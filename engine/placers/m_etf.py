@@ -19,7 +19,7 @@ from engine.events import ShouldStop
 from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
-from engine.search.tasks import Tasks, readings_of, upward_ranks
+from engine.search.tasks import IsLate, Tasks, readings_of, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def list_scheduler(tasks: Tasks) -> ListScheduler:
     """The method on one reading of a problem."""
     ranks, no_favourites = upward_ranks(tasks), np.full(len(tasks.group), NO_TASK)
 
-    def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
-        return schedule_earliest_start(tasks, ranks, no_favourites, room_bytes)[0]
+    def schedule(room_bytes: NDArray[np.float64], is_late: IsLate) -> NDArray[np.int32]:
+        return schedule_earliest_start(tasks, ranks, no_favourites, room_bytes, is_late)[0]
 
     return schedule

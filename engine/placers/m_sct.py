@@ -25,7 +25,7 @@ from engine.events import ShouldStop
 from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
-from engine.search.tasks import Tasks, mean_link, readings_of, upward_ranks
+from engine.search.tasks import IsLate, Tasks, mean_link, readings_of, upward_ranks
 from engine.settings.fields import number, require_allowed, whole
 
 ROUNDING = 1e-6
@@ -65,8 +65,10 @@ def edges_of(tasks: Tasks) -> TaskPairs:
     return TaskPairs(pair // count, pair % count, latency_us * trips + sent_bytes / bandwidth_bytes_per_us)
 
 
-def solve_relaxation(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
-    """The relaxation for tasks that take `time_us` [tasks]; None if the solver needs more than `iterations`.
+def solve_relaxation(
+    edges: TaskPairs, time_us: NDArray[np.float64], iterations: int, most_seconds: float | None = None
+) -> Relaxation | None:
+    """The relaxation for tasks that take `time_us` [tasks]; None if the solver needs more than `iterations` or seconds.
 
     Where a task has one consumer, which has no other input, some best solution sends nothing: such chains count as one
     task. HiGHS's dual simplex ends in a corner, the same one each time; with a limit in seconds it would not.
@@ -76,7 +78,7 @@ def solve_relaxation(edges: TaskPairs, time_us: NDArray[np.float64], iterations:
     chain_us = np.zeros(len(heads))
     np.add.at(chain_us, number, time_us)
     between = TaskPairs(number[edges.producer[~inside]], number[edges.consumer[~inside]], edges.transfer_us[~inside])
-    solution = _solved(between, chain_us, iterations)
+    solution = _solved(between, chain_us, iterations, most_seconds)
     if solution is None:
         return None
     x = np.zeros(len(edges.producer))
@@ -96,7 +98,9 @@ def _chains(edges: TaskPairs, tasks: int) -> tuple[NDArray[np.int64], NDArray[np
     return head, inside
 
 
-def _solved(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
+def _solved(
+    edges: TaskPairs, time_us: NDArray[np.float64], iterations: int, most_seconds: float | None
+) -> Relaxation | None:
     from scipy.optimize import linprog  # loaded only here: it takes a moment
     from scipy.sparse import coo_matrix
 
@@ -108,9 +112,8 @@ def _solved(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> 
     objective[-1] = 1.0
     upper = np.concatenate([np.ones(count), np.full(tasks + 1, np.inf)])
     bounds = np.stack([np.zeros(len(upper)), upper], axis=1)
-    answer = linprog(
-        objective, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs-ds", options={"maxiter": iterations}
-    )
+    options = {"maxiter": iterations} | ({} if most_seconds is None else {"time_limit": most_seconds})
+    answer = linprog(objective, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs-ds", options=options)
     if answer.status != 0:
         return None
     return Relaxation(np.clip(answer.x[:count], 0.0, 1.0), float(answer.x[-1]) * unit_us)
@@ -166,15 +169,15 @@ class MSct:
         """The method on one reading of `problem`."""
         ranks, favourite = upward_ranks(tasks), self._favourites(problem, tasks)
 
-        def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
-            return schedule_earliest_start(tasks, ranks, favourite, room_bytes)[0]
+        def schedule(room_bytes: NDArray[np.float64], is_late: IsLate) -> NDArray[np.int32]:
+            return schedule_earliest_start(tasks, ranks, favourite, room_bytes, is_late)[0]
 
         return schedule
 
     def _favourites(self, problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int64]:
         """[tasks] each task's favourite child; none, and a report, if the relaxation is not solved."""
         count, edges = len(tasks.group), edges_of(tasks)
-        relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations)
+        relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations, problem.ledger.seconds_left)
         if relaxation is None:
             problem.progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count)
             return np.full(count, NO_TASK)

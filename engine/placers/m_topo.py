@@ -18,7 +18,7 @@ from engine.events import ShouldStop
 from engine.files.compiled import compiled
 from engine.placers.list_schedules import evaluate_schedules
 from engine.problem import PlacementProblem
-from engine.search.tasks import memory_of_groups
+from engine.search.tasks import IsLate, memory_of_groups
 
 
 @compiled
@@ -80,7 +80,7 @@ class MTopo:
         filled = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
         cap_bytes = memory_bytes.sum() / len(filled) + memory_bytes.max()
 
-        def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+        def schedule(room_bytes: NDArray[np.float64], _is_late: IsLate) -> NDArray[np.int32]:
             return fill(allowed, memory_bytes, filled, np.minimum(room_bytes, cap_bytes))
 
         evaluate_schedules(problem, [schedule], should_stop)

@@ -1,19 +1,30 @@
 """Quickly made placements, from which a search starts."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.levels import nearest
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Ledger, PlacementProblem
 from engine.problem.trivial import one_device_placements
+from engine.search.few_devices import few_devices
 from engine.search.halving import Start
+from engine.search.levels import level_of_methods
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
+FINE_START_GROUPS = 1024
+"""finer than that, list schedules and Scotch lose more by what they leave out than they gain; coarser, much is lost"""
+SHARE_FOR_STARTS = 0.1
+"""of a budget of seconds, for all methods that give starts: the rest is the search's"""
+MOST_DEVICES_OF_A_SCHEDULE = 64
+"""on more, list schedules of large graphs take minutes, and gigabytes for their channels"""
 
 
 def evaluate_one_device(problem: PlacementProblem) -> None:
@@ -33,17 +44,18 @@ def evaluate_methods(
     should_stop: ShouldStop,
     grouping: Grouping | None = None,
     most_seconds: float | None = None,
+    devices: NDArray[np.int32] | None = None,
 ) -> list[Start]:
     """Run `methods` one after the other until the budget is spent or a stop is requested; returns the best of each.
 
-    With `grouping`, one of the problem's coarser levels, they place its groups. Each has at most `most_seconds`, which
-    a list scheduler looks at between two schedules.
+    With `grouping`, one of the problem's coarser levels, they place its groups. Each has at most `most_seconds`, at
+    which a list scheduler ends. With `devices` they use those alone.
     """
     starts = []
     for method in methods:
         if problem.ledger.spent or should_stop():
             break
-        sub_problem = problem.sub_problem(grouping, most_seconds)
+        sub_problem = problem.sub_problem(grouping, most_seconds, devices)
         try:
             make_placer(method, {}).place(sub_problem, rng, should_stop)
         except PlacetoError as error:  # such as no rule for this graph, or no library on this machine
@@ -51,6 +63,60 @@ def evaluate_methods(
         if sub_problem.ledger.best_placement is not None:
             starts.append(start_of(sub_problem.ledger))
     return starts
+
+
+class Round(NamedTuple):
+    """A method at a level, and the devices that it may use, None for all."""
+
+    method: str
+    level: Grouping | None
+    devices: NDArray[np.int32] | None
+
+
+def rounds_of(problem: PlacementProblem, methods: Sequence[str], fine_methods: Sequence[str] = ()) -> list[Round]:
+    """The rounds of `methods` at the level of methods, and before them those of `fine_methods` at a finer one.
+
+    Each is for a few devices of a large cluster first, as if there were no others; then come rounds for all, at one
+    level, unless there are more than `MOST_DEVICES_OF_A_SCHEDULE`.
+    """
+    coarse = level_of_methods(problem)
+    fine = nearest(problem.coarser, FINE_START_GROUPS) if problem.coarser else None
+    levels = [(method, fine) for method in methods_in(fine_methods, methods) if fine is not coarse]
+    levels += [(method, coarse) for method in methods]
+    few = few_devices(problem, problem.ledger.answer())
+    rounds = [Round(method, level, None if method == "human_expert" else few) for method, level in levels]
+    if few is not None and problem.device_count <= MOST_DEVICES_OF_A_SCHEDULE:
+        finest: dict[str, Grouping | None] = {}
+        for method, level in levels:
+            finest.setdefault(method, level)
+        rounds += [Round(method, level, None) for method, level in finest.items() if method != "human_expert"]
+    return rounds
+
+
+def methods_in(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Those of `wanted` that are `known`, in their order."""
+    return [method for method in wanted if method in known]
+
+
+def evaluate_rounds(
+    problem: PlacementProblem, rounds: Sequence[Round], rng: np.random.Generator, should_stop: ShouldStop
+) -> list[Start]:
+    """Run `rounds` one after the other; returns the best of each.
+
+    Of a budget of seconds they have a share: none begins after it, and list schedulers end with it.
+    """
+    starts: list[Start] = []
+    for method, level, devices in rounds:
+        left = _seconds_for_starts(problem)
+        if left is None or left > 0:
+            starts += evaluate_methods(problem, [method], rng, should_stop, level, left, devices)
+    return starts
+
+
+def _seconds_for_starts(problem: PlacementProblem) -> float | None:
+    """The seconds that are left for starts; None without a budget of seconds."""
+    seconds = problem.ledger.budget.seconds
+    return None if seconds is None else SHARE_FOR_STARTS * seconds - problem.ledger.elapsed_seconds
 
 
 def start_of(ledger: Ledger) -> Start:

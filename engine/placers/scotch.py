@@ -15,6 +15,7 @@ The library runs in a child process: it is native code with one global random ge
 environment, so that no setting of threads or MPI reaches it; it runs the sequential library.
 """
 
+import dataclasses
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,8 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
 SPEED_UNITS = 1000
 """weight of the fastest device"""
 LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
+LEAST_SECONDS = 5.0
+"""of wall time for the child process, which takes a second or two to begin, where the budget has fewer left"""
 MOST_SEED = 2**31
 
 
@@ -155,7 +158,10 @@ class Scotch:
             "imbalances": list(self.imbalances()),
             "seed": seed,
         }
-        arrays, _ = run_in_child("engine.placers.scotch:map_in_child", arguments, LIMITS, task="Scotch's mapping")
+        left = problem.ledger.seconds_left
+        seconds = LIMITS.seconds if left is None else min(LIMITS.seconds, max(left, LEAST_SECONDS))
+        limits = dataclasses.replace(LIMITS, seconds=seconds)
+        arrays, _ = run_in_child("engine.placers.scotch:map_in_child", arguments, limits, task="Scotch's mapping")
         return arrays["processor"].astype(np.int64)
 
 

@@ -56,9 +56,13 @@ class Ledger:
         clock: Clock | None = None,
         parent: "Ledger | None" = None,
         inside: NDArray[np.int32] | None = None,
+        devices: NDArray[np.int32] | None = None,
     ) -> None:
-        """`clock` is `time.monotonic` by default. `inside` [groups of the parent]: the group here that holds each."""
-        self.budget, self._parent, self._inside = budget, parent, inside
+        """`clock` is `time.monotonic` by default. `inside` [groups of the parent]: the group here that holds each.
+
+        `devices` [devices here]: the parent's device that each is.
+        """
+        self.budget, self._parent, self._inside, self._devices = budget, parent, inside, devices
         self.clock: Clock = clock or time.monotonic
         self.used = 0
         self.best_step_time_us: float | None = None
@@ -92,6 +96,16 @@ class Ledger:
     @property
     def elapsed_seconds(self) -> float:
         return self.earlier_seconds + self.clock() - self._started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds that are left, a millisecond at least; None without a budget of seconds."""
+        return None if self.budget.seconds is None else max(1e-3, self.budget.seconds - self.elapsed_seconds)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the run has evaluated a placement, here or in a ledger of which this one is a part."""
+        return self.best_placement is not None or (self._parent is not None and self._parent.is_answered)
 
     @property
     def spent(self) -> bool:
@@ -156,7 +170,8 @@ class Ledger:
             self.best_step_time_us = step_time_us if missing_bytes == 0 else None
 
     def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
-        """[..., groups of the parent] `placements` [..., groups] in the parent's groups."""
+        """[..., groups of the parent] `placements` [..., groups] in the parent's groups, on its devices."""
+        placements = placements if self._devices is None else self._devices[placements]
         return placements if self._inside is None else placements[..., self._inside]
 
     def answer(self) -> NDArray[np.int32]:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.costs.costs import Costs
 from engine.events import EmitFromPlacer, Episode, FromPlacer, LearnedPolicy, PlacerState, Progress, ShouldStop, Update
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.problem.learning import Learned
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
 from engine.problem.reporter import Reporter, Tell, by_group, ignore
@@ -42,6 +43,7 @@ class PlacementProblem:
         start: NDArray[np.int32] | None = None,
         coarser: tuple[Grouping, ...] = (),
         inside: NDArray[np.int32] | None = None,
+        devices: NDArray[np.int32] | None = None,
         tell: Tell = by_group,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
@@ -50,13 +52,14 @@ class PlacementProblem:
         seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations. `start`
         [groups] is a placement that the caller evaluates first. `coarser` are groupings of its groups, the coarsest
         first, that a method may use. `inside` [groups of the parent] is the group here that holds each of the parent's,
-        where those are finer. `tell` gives a placement as events have it.
+        where those are finer; `devices` [devices] is the parent's device that each is, where that has more. `tell`
+        gives a placement as events have it.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
         self.memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
         self.simulator = simulator or Simulator(graph, costs, cluster, grouping.group_of_op)
-        self.ledger = Ledger(budget, clock, parent, inside)
+        self.ledger = Ledger(budget, clock, parent, inside, devices)
         self.coarser = coarser
         """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
         self.start = start
@@ -69,15 +72,21 @@ class PlacementProblem:
         """The same problem with a new ledger, for a placer that runs beside another; it emits no events."""
         return self._with_ledger(budget, ignore, clock or self.ledger.clock, None, None, self._tell)
 
-    def sub_problem(self, grouping: Grouping | None = None, most_seconds: float | None = None) -> "PlacementProblem":
+    def sub_problem(
+        self,
+        grouping: Grouping | None = None,
+        most_seconds: float | None = None,
+        devices: NDArray[np.int32] | None = None,
+    ) -> "PlacementProblem":
         """This problem with the rest of its budget, for a method that the running method calls.
 
         Its evaluations are charged and kept here too. Its episodes are emitted as this problem's, numbered by their
         evaluation; its states are dropped. With `grouping`, one of `coarser`, it has those groups, and its placements
-        become placements of this problem's groups here. It may have at most `most_seconds`.
+        become placements of this problem's groups here. It may have at most `most_seconds`. With `devices`, it has only
+        those; each group must be allowed on one of them.
         """
         inside = None if grouping is None else coarser_group_of_each(grouping, self.grouping)
-        used, best_us, seconds = self.ledger.used, self.ledger.best_step_time_us, self.ledger.budget.seconds
+        used, best_us = self.ledger.used, self.ledger.best_step_time_us
 
         def forward(event: FromPlacer) -> None:
             if isinstance(event, Update):
@@ -97,12 +106,29 @@ class PlacementProblem:
             if not isinstance(event, PlacerState | LearnedPolicy):
                 self.reporter.emit(event)
 
-        left = None if seconds is None else max(1e-3, seconds - self.ledger.elapsed_seconds)
-        limits = [limit for limit in (left, most_seconds) if limit is not None]
+        limits = [limit for limit in (self.ledger.seconds_left, most_seconds) if limit is not None]
         budget = Budget(self.ledger.remaining, min(limits, default=None))
-        part = self if grouping is None else self.at_level(grouping)
-        tell = self._tell if inside is None else lambda placement: self._tell(placement[inside])
-        return part._with_ledger(budget, forward, self.ledger.clock, self.ledger, inside, tell)
+        whole = self if grouping is None else self.at_level(grouping)
+        whole = whole if devices is None else whole._on_devices(devices)
+
+        def tell(placement: NDArray[np.int32]) -> SplitPlacement:
+            return self._tell(part.ledger.lifted(placement))
+
+        part = whole._with_ledger(budget, forward, self.ledger.clock, self.ledger, inside, tell, devices)
+        return part
+
+    def _on_devices(self, devices: NDArray[np.int32]) -> "PlacementProblem":
+        """The same problem on some of its devices, with a new ledger; it emits no events."""
+        return PlacementProblem(
+            self.graph,
+            self.costs,
+            self.grouping,
+            part_of_cluster(self.cluster, devices),
+            np.ascontiguousarray(self.allowed[:, devices]),
+            self.ledger.budget,
+            clock=self.ledger.clock,
+            coarser=self.coarser,
+        )
 
     def at_level(self, grouping: Grouping) -> "PlacementProblem":
         """The same problem with the groups of `grouping`, one of `coarser`, with a new ledger; it emits no events.
@@ -137,6 +163,7 @@ class PlacementProblem:
         parent: Ledger | None,
         inside: NDArray[np.int32] | None,
         tell: Tell,
+        devices: NDArray[np.int32] | None = None,
     ) -> "PlacementProblem":
         return PlacementProblem(
             self.graph,
@@ -152,6 +179,7 @@ class PlacementProblem:
             coarser=self.coarser,
             inside=inside,
             tell=tell,
+            devices=devices,
         )
 
     def report_to(self, emit: EmitFromPlacer) -> None:

@@ -11,6 +11,7 @@ from engine.files.archive import pack, unpack
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealing import WALK, Walk, anneal
 from engine.search.chunk_result import chunk_best, new_chunk_result
+from engine.search.few_devices import FEW_DEVICES
 from engine.search.levels import level_shares, searched
 from engine.search.moves import KINDS, Trial
 from engine.search.neighbourhood import make_neighbourhood
@@ -45,7 +46,9 @@ class Annealer:
                 random=new_random_state(rng),
                 region=np.zeros(groups, np.int32),
                 choices=np.zeros(problem.device_count, np.bool_),
-                is_offered=np.zeros(problem.device_count, np.bool_),
+                is_in_use=np.zeros(problem.device_count, np.bool_),
+                is_offered=np.zeros((2, problem.device_count), np.bool_),
+                is_open=np.ones(problem.device_count, np.bool_),
                 stretch=np.zeros(ops, np.int32),
             ),
             before=np.zeros(ops, np.int32),
@@ -62,13 +65,19 @@ class Annealer:
     def moves(self) -> int:
         """The number of moves of a single group: over all groups, the other devices where each may go.
 
-        With levels it is that of the one next to the finest: a search never tries all moves of single ops.
+        With levels it is that of the one next to the finest: a search never tries all moves of single ops. A group
+        has at most so many as on `FEW_DEVICES`: a search begins on those.
         """
         neighbourhood = self._neighbourhood
         level = max(0, neighbourhood.levels - 2)
         groups = neighbourhood.movable[neighbourhood.first_movable[level] : neighbourhood.first_movable[level + 1]]
         unit = neighbourhood.members[neighbourhood.first_member[groups]]
-        return int(np.maximum(neighbourhood.allowed[unit].sum(axis=1) - 1, 0).sum())
+        return int(np.clip(neighbourhood.allowed[unit].sum(axis=1) - 1, 0, FEW_DEVICES - 1).sum())
+
+    def open(self, devices: NDArray[np.integer]) -> None:
+        """Let moves choose only `devices` and those in use."""
+        self._walk.trial.is_open[:] = False
+        self._walk.trial.is_open[devices] = True
 
     def go_to(self, placement: NDArray[np.int32], step_time_us: float) -> None:
         """Restart the walk at `placement`, which is evaluated next.
@@ -110,6 +119,7 @@ class Annealer:
             "placement": trial.placement,
             "chain": trial.chain[: trial.chain_length[0]],
             "random": trial.random,
+            "open": np.flatnonzero(trial.is_open),
         }
         now = self._walk.numbers[0]
         numbers: dict[str, Json] = {name: now[name].item() for name in WALK.names or ()}
@@ -120,6 +130,7 @@ class Annealer:
         arrays, texts = unpack(state)
         trial, chain = self._walk.trial, arrays["chain"]
         trial.placement[:], trial.random[:] = arrays["placement"], arrays["random"]
+        self.open(arrays["open"].astype(np.int64))
         trial.chain[: len(chain)], trial.chain_length[0] = chain, len(chain)
         numbers, owner = texts["walk"], texts["owner"]
         assert isinstance(numbers, dict) and isinstance(owner, dict)

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
 from engine.files.compiled import compiled, inlined
-from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
+from engine.search.tasks import IsLate, LateError, Tasks, find_candidates, never_late, occupy, rest_time, transfer_time
 
+TASKS_AT_A_TIME = 256
+"""tasks placed between two looks at the clock"""
 FIRST_ROOM = 64
 """initial room of a row, in spans"""
 
@@ -94,15 +96,25 @@ class EarliestFinishSchedule(NamedTuple):
     """[flows] when it was last sent; NaN before"""
 
 
-@compiled
 def schedule_earliest_finish(
-    tasks: Tasks, order: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
+    tasks: Tasks, order: NDArray[np.int64], capacity_bytes: NDArray[np.float64], is_late: IsLate = never_late
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Place the tasks in `order`; returns the device of each group [groups] and each task's end in µs [tasks].
 
     `order` [tasks] is topological. Only devices with room, out of `capacity_bytes` [devices], are considered. Among
-    equal finishes the lowest device wins.
+    equal finishes the lowest device wins. Raises LateError once `is_late`, which it asks now and then.
     """
+    schedule, busy, channels = _begin(tasks, capacity_bytes)
+    for first in range(0, len(order), TASKS_AT_A_TIME):
+        if is_late():
+            raise LateError
+        busy, channels = _advance(tasks, schedule, busy, channels, order[first : first + TASKS_AT_A_TIME])
+    return schedule.group_device, schedule.end_us
+
+
+@compiled
+def _begin(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> tuple[EarliestFinishSchedule, Timelines, Timelines]:
+    """A schedule without tasks, and the timelines of devices and of channels."""
     count, devices = tasks.time_us.shape
     flows = len(tasks.flow_bytes)
     schedule = EarliestFinishSchedule(
@@ -113,9 +125,20 @@ def schedule_earliest_finish(
         np.full((flows, devices), np.nan),
         np.full(flows, np.nan),
     )
+    return schedule, empty_timelines(devices), empty_timelines(devices * devices)
+
+
+@compiled
+def _advance(
+    tasks: Tasks,
+    schedule: EarliestFinishSchedule,
+    busy: Timelines,
+    channels: Timelines,
+    order: NDArray[np.int64],
+) -> tuple[Timelines, Timelines]:
+    """Place the tasks of `order`; returns the timelines of devices and of channels with them."""
+    devices = len(schedule.left_bytes)
     candidates = np.zeros(devices, np.bool_)
-    busy = empty_timelines(devices)
-    channels = empty_timelines(devices * devices)
     for task in order:
         find_candidates(tasks, schedule.group_device, schedule.left_bytes, task, candidates)
         best_us, best = np.inf, NO_DEVICE
@@ -134,7 +157,7 @@ def schedule_earliest_finish(
         busy = book(busy, best, start_us, start_us + time_us)
         occupy(tasks, schedule.group_device, schedule.left_bytes, task, best)
         schedule.device[task], schedule.end_us[task] = best, start_us + time_us
-    return schedule.group_device, schedule.end_us
+    return busy, channels
 
 
 @compiled

@@ -19,6 +19,7 @@ from engine.problem import PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.chunk_result import chunk_size
 from engine.search.cooling import CoolingSchedule, cycles_for
+from engine.search.few_devices import FEW_DEVICES, nearest_devices
 from engine.search.local_search import CHUNKS, LocalSearchSettings, is_proven, planned_evaluations
 from engine.simulator.bound import lower_bound_us
 
@@ -129,6 +130,8 @@ class Halving:
         cycle = max(self._cycle, schedule.cycle_at(self._done / length))
         if cycle != self._cycle:
             self._cycle = cycle
+            few = self._problem.device_count if start.missing_bytes else FEW_DEVICES
+            self._annealer.open(nearest_devices(self._problem, start.placement, few))
             self._annealer.go_to(start.placement, start.step_time_us)
         left = round(schedule.end_of(cycle) * length) - self._done
         count = max(1, min(chunk_size(self._problem), -(-self._planned // CHUNKS), left))

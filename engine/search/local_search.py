@@ -1,5 +1,6 @@
 """Local search over the rest of a problem's budget: cycles of annealing from the best placement so far."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.chunk_result import chunk_size
 from engine.search.cooling import CoolingSchedule, cycles_for
+from engine.search.few_devices import FEW_DEVICES, nearest_devices
 from engine.settings import machine
 from engine.settings.fields import number, refused, require_allowed, switch
 from engine.simulator.bound import lower_bound_us
@@ -17,6 +19,10 @@ SECONDS_OF_A_CHUNK = 0.1
 """a rough guess, from which the evaluations in a budget of seconds are planned"""
 CHUNKS = 500
 """a small budget is cut into this many chunks, so that its curve has enough points"""
+WINDOWS = 10
+"""a search looks so often whether it stalls"""
+STALLED = 0.002
+"""relative: a search that gains less in a window stalls"""
 PROVEN = 1e-8
 """relative: a placement this near the lower bound is the optimum, apart from rounding"""
 
@@ -91,6 +97,8 @@ class LocalSearch:
         self._cycle = -1
         """the walk's current cycle"""
         self._chunk_seconds = SECONDS_OF_A_CHUNK
+        self.open_devices, self._window, self._window_us = FEW_DEVICES, 0, math.inf
+        """how many devices moves may choose; the window of progress, and the best step time when it began"""
 
     def run(self) -> None:
         """Search from the ledger's best until the budget is spent, a stop is requested or the optimum is proven."""
@@ -106,6 +114,8 @@ class LocalSearch:
         step_time_us = ledger.best_time_us
         progress = self._progress(0, 0.0)
         cycle = max(self._cycle, schedule.cycle_at(progress))
+        if self._widens(progress, step_time_us) or cycle != self._cycle:
+            self._annealer.open(nearest_devices(self._problem, answer, self.open_devices))
         if cycle != self._cycle:
             self._cycle = cycle
             self._annealer.go_to(answer, step_time_us)
@@ -116,6 +126,19 @@ class LocalSearch:
         begin = self._problem.ledger.clock()
         self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last, share))
         self._chunk_seconds = self._problem.ledger.clock() - begin
+
+    def _widens(self, progress: float, step_time_us: float) -> bool:
+        """Whether moves may choose twice as many devices from now on: where memory is missing, or the search stalls."""
+        most, before = self._problem.device_count, self.open_devices
+        if self._problem.ledger.missing_bytes:
+            self.open_devices = max(most, self.open_devices)
+        window = math.floor(progress * WINDOWS)
+        if window > self._window:
+            if step_time_us > self._window_us * (1 - STALLED) and self.open_devices < most:
+                self.open_devices *= 2
+            self._window, self._window_us = window, step_time_us
+        self._window_us = step_time_us if self._window_us == math.inf else self._window_us
+        return self.open_devices != before
 
     def _schedule(self) -> CoolingSchedule:
         planned = planned_evaluations(self._problem, self._begin_used, self._begin_seconds)
@@ -150,6 +173,9 @@ class LocalSearch:
             "cycle": self._cycle,
             "begin_used": self._begin_used,
             "begin_seconds": self._begin_seconds,
+            "open": self.open_devices,
+            "window": self._window,
+            "window_us": self._window_us,
         }
         return self._annealer.state(texts)
 
@@ -159,3 +185,6 @@ class LocalSearch:
         cycle, used, seconds = texts["cycle"], texts["begin_used"], texts["begin_seconds"]
         assert isinstance(cycle, int) and isinstance(used, int) and isinstance(seconds, int | float)
         self._cycle, self._begin_used, self._begin_seconds = cycle, used, float(seconds)
+        opened, window, window_us = texts["open"], texts["window"], texts["window_us"]
+        assert isinstance(opened, int) and isinstance(window, int) and isinstance(window_us, int | float)
+        self.open_devices, self._window, self._window_us = opened, window, float(window_us)

@@ -35,8 +35,13 @@ class Trial(NamedTuple):
     """[units] room for the groups that a move has reached"""
     choices: NDArray[np.bool_]
     """[devices] whether a move may choose the device; of unused devices that are alike only the first"""
+    is_in_use: NDArray[np.bool_]
+    """[devices] room for classes: whether any device of the class is in use"""
     is_offered: NDArray[np.bool_]
-    """[devices] room for classes: whether an unused device of the class is among the choices"""
+    """[2, devices] room for classes: whether an unused device of the class is among the choices, then for kinds of
+    unused classes"""
+    is_open: NDArray[np.bool_]
+    """[devices] whether a move may choose the device though it is unused"""
     stretch: NDArray[np.int32]
     """[ops] room for the chain at a level: the first unit of each row of units of one group and device"""
 
@@ -69,11 +74,20 @@ def _choose_devices(neighbourhood: Neighbourhood, trial: Trial) -> None:
     trial.choices[:] = False
     for unit in range(len(trial.placement)):
         trial.choices[trial.placement[unit]] = True
+    trial.is_in_use[:] = False
     trial.is_offered[:] = False
-    for device in range(len(neighbourhood.class_of_device)):
-        device_class = neighbourhood.class_of_device[device]
-        if not trial.choices[device] and not trial.is_offered[device_class]:
-            trial.choices[device] = trial.is_offered[device_class] = True
+    devices = len(neighbourhood.class_of_device)
+    for device in range(devices):
+        if trial.choices[device]:
+            trial.is_in_use[neighbourhood.class_of_device[device]] = True
+    for device in range(devices):
+        if trial.choices[device] or not trial.is_open[device]:
+            continue
+        row, number = 0, neighbourhood.class_of_device[device]
+        if not trial.is_in_use[number]:
+            row, number = 1, neighbourhood.kind_of_class[number]
+        if not trial.is_offered[row, number]:
+            trial.choices[device] = trial.is_offered[row, number] = True
 
 
 @compiled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem import PlacementProblem
-from engine.search.symmetry import interchangeable_devices
+from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 from engine.simulator.tables import first_of_each
 
 
@@ -46,6 +46,8 @@ class Neighbourhood(NamedTuple):
     """[devices]"""
     class_of_device: NDArray[np.int32]
     """[devices] devices of one class are interchangeable"""
+    kind_of_class: NDArray[np.int32]
+    """[classes] classes of one kind, such as hosts, are interchangeable as a whole"""
 
     @property
     def levels(self) -> int:
@@ -67,6 +69,7 @@ def make_neighbourhood(problem: PlacementProblem, levels: Sequence[Grouping] = (
     group_of_unit = np.stack(inside) + first_group[:-1, None]
     owner = group_of_unit.ravel()
     mobile = np.flatnonzero(_may_move(problem.allowed, group_of_unit, int(first_group[-1])))
+    class_of_device = interchangeable_devices(problem)
     joined = [_neighbours(problem, grouping) + first for grouping, first in zip(groupings, first_group, strict=False)]
     pairs = np.concatenate(joined)
     return Neighbourhood(
@@ -82,7 +85,8 @@ def make_neighbourhood(problem: PlacementProblem, levels: Sequence[Grouping] = (
         first_input=first_of_each(consumers, len(tables.placed_ops)),
         inputs=np.argsort(consumers, kind="stable"),
         memory_bytes=problem.memory_bytes,
-        class_of_device=interchangeable_devices(problem),
+        class_of_device=class_of_device,
+        kind_of_class=interchangeable_classes(problem, class_of_device),
     )
 
 

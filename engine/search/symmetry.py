@@ -26,14 +26,43 @@ def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
     return np.unique(classes, return_inverse=True)[1].astype(np.int32)
 
 
+def interchangeable_classes(problem: PlacementProblem, class_of_device: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[classes] the kind of each class of devices, such as those of one host; `class_of_device` [devices] as above.
+
+    Classes of one kind can be exchanged whole: while nothing uses them, their devices are all alike.
+    """
+    members = [np.flatnonzero(class_of_device == number) for number in range(int(class_of_device.max()) + 1)]
+    kinds = np.arange(len(members), dtype=np.int32)
+    for number, devices in enumerate(members):
+        firsts = [first for first in np.unique(kinds[:number]).tolist() if len(members[first]) == len(devices) > 1]
+        kinds[number] = next((first for first in firsts if _alike_whole(problem, members, first, number)), number)
+    return np.unique(kinds, return_inverse=True)[1].astype(np.int32)
+
+
+def _alike_whole(problem: PlacementProblem, members: list[NDArray[np.int64]], one: int, other: int) -> bool:
+    """Whether cluster and pins stay the same if two classes of several devices are exchanged."""
+    first = np.array([devices[0] for devices in members])
+    here, there = members[one], members[other]
+    if not _same_device(problem, int(here[0]), int(there[0])):
+        return False
+    inside = [matrix[here[0], here[1]] == matrix[there[0], there[1]] for matrix in _links(problem.cluster)]
+    return all(inside) and all(
+        _same_links(matrix[np.ix_(first, first)], one, other) for matrix in _links(problem.cluster)
+    )
+
+
 def _alike(problem: PlacementProblem, one: int, other: int) -> bool:
     """Whether the cluster and the pins stay the same if the two devices are exchanged."""
+    return _same_device(problem, one, other) and all(
+        _same_links(matrix, one, other) for matrix in _links(problem.cluster)
+    )
+
+
+def _same_device(problem: PlacementProblem, one: int, other: int) -> bool:
+    """Whether two devices have the same kind and memory, and the same groups may go there."""
     first, second = problem.cluster.devices[one], problem.cluster.devices[other]
-    if (first.kind, first.memory_bytes) != (second.kind, second.memory_bytes):
-        return False
-    if not np.array_equal(problem.allowed[:, one], problem.allowed[:, other]):
-        return False
-    return all(_same_links(matrix, one, other) for matrix in _links(problem.cluster))
+    same = (first.kind, first.memory_bytes) == (second.kind, second.memory_bytes)
+    return same and np.array_equal(problem.allowed[:, one], problem.allowed[:, other])
 
 
 def _links(cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,8 @@ Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task sch
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,19 @@ FORWARD, GRADIENT, UPDATE = 0, 1, 2
 """the phases of a training step"""
 MOST_FILLED = 0.9
 """share of all memory to fill where a step's outputs do not fit at once; the step frees some while it runs"""
+
+
+IsLate: TypeAlias = Callable[[], bool]
+"""whether a scheduler must give up"""
+
+
+class LateError(Exception):
+    """A scheduler gave up, since it was late."""
+
+
+def never_late() -> bool:
+    """Let a scheduler go on to its end."""
+    return False
 
 
 class Links(NamedTuple):

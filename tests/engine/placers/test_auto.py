@@ -79,7 +79,7 @@ def test_under_a_short_budget_of_seconds_no_process_is_started(monkeypatch: pyte
         asked.extend(methods)
         return []
 
-    monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
+    monkeypatch.setattr("engine.placers.quick_starts.evaluate_methods", evaluate_methods)
     for seconds in (9.0, 10.0, None):
         problem = small_problem(3, ops=20).with_budget(Budget(30, seconds))
         place(problem, Auto())
@@ -91,11 +91,11 @@ def test_methods_that_give_starts_have_a_tenth_of_the_seconds(monkeypatch: pytes
     now, asked = [0.0], []
 
     def evaluate_methods(_problem: PlacementProblem, methods: list[str], *rest: Any) -> list[Start]:
-        asked.append((*methods, round(rest[-1], 3)))
+        asked.append((*methods, round(rest[-2], 3)))
         now[0] += 0.6
         return []
 
-    monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
+    monkeypatch.setattr("engine.placers.quick_starts.evaluate_methods", evaluate_methods)
     problem = small_problem(3, ops=20).with_budget(Budget(30, 20.0), clock=lambda: now[0])
     place(problem, Auto())
     assert [seconds for _, seconds in asked] == [2.0, 1.4, 0.8, 0.2]
@@ -194,7 +194,7 @@ def test_in_a_hurry_slower_methods_are_left_out_where_a_policy_is_ahead_of_the_q
         asked.extend(methods)
         return evaluate_methods(problem, methods, *rest)
 
-    monkeypatch.setattr("engine.placers.auto.evaluate_methods", note)
+    monkeypatch.setattr("engine.placers.quick_starts.evaluate_methods", note)
     long, problem = small_problem(1, ops=30, evaluations=3000), small_problem(1, ops=30, evaluations=200)
     place(long, Auto())
     best, all_methods = long.ledger.answer(), set(asked)

@@ -21,7 +21,9 @@ def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> T
         random=new_random_state(np.random.default_rng(seed)),
         region=np.zeros_like(placement),
         choices=np.zeros(MOST_DEVICES, np.bool_),
-        is_offered=np.zeros(MOST_DEVICES, np.bool_),
+        is_in_use=np.zeros(MOST_DEVICES, np.bool_),
+        is_offered=np.zeros((2, MOST_DEVICES), np.bool_),
+        is_open=np.ones(MOST_DEVICES, np.bool_),
         stretch=np.zeros(max(len(placement), len(chain)), np.int32),
     )
 

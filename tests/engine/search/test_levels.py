@@ -114,13 +114,13 @@ def test_fine_starts_are_taken_beside_coarse_ones(monkeypatch: pytest.MonkeyPatc
     asked: list[tuple[str, int]] = []
 
     def evaluate_methods(
-        problem: PlacementProblem, methods: list[str], rng: object, should_stop: object, level: object, _: object
+        problem: PlacementProblem, methods: list[str], rng: object, should_stop: object, level: object, *_: object
     ) -> list[object]:
         asked.extend((method, level.group_count) for method in methods if level)  # type: ignore[attr-defined]
         return []
 
-    monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
-    monkeypatch.setattr("engine.placers.auto.FINE_START_GROUPS", 16)
+    monkeypatch.setattr("engine.placers.quick_starts.evaluate_methods", evaluate_methods)
+    monkeypatch.setattr("engine.placers.quick_starts.FINE_START_GROUPS", 16)
     monkeypatch.setattr("engine.search.levels.GROUPS_WITHOUT_LEVELS", 4)
     Auto().place(leveled_problem(1), np.random.default_rng(0), lambda: False)
     assert asked[:4] == [("human_expert", 16), ("scotch", 16), ("heft", 16), ("m_etf", 16)]
