@@ -42,6 +42,7 @@ EXPERIMENTS = {
     ),
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
+    "default_groups": Experiment("experiments.default_groups:run", "ten minutes"),
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
     "figure5": Experiment(
