@@ -68,7 +68,7 @@ def require_drawable(ops: int) -> None:
 def flat_view_to_bytes(prepared: PreparedGraph, of: str) -> bytes:
     """The drawing of `ops` or `groups`, as docs/formats.md describes it. Raises LimitError, as `require_drawable`."""
     require_drawable(prepared.graph.op_count)
-    source, target, sizes = _edges_of_groups(prepared) if of == "groups" else _edges_of_ops(prepared)
+    source, target, sizes = _edges_of_groups(prepared) if of == "groups" else edges_of_ops(prepared)
     groups = prepared.grouping.group_of_op.astype(np.int32)
     times = np.nan_to_num(prepared.costs.step_time_us()).max(axis=0, initial=0.0)
     if of == "groups":
@@ -93,7 +93,7 @@ def _edges_of_groups(prepared: PreparedGraph) -> tuple[Indices, Indices, NDArray
     return grouping.edge_source.astype(np.int64), grouping.edge_target.astype(np.int64), grouping.edge_bytes
 
 
-def _edges_of_ops(prepared: PreparedGraph) -> tuple[Indices, Indices, NDArray[np.int64]]:
+def edges_of_ops(prepared: PreparedGraph) -> tuple[Indices, Indices, NDArray[np.int64]]:
     """Source, target and bytes of each pair of ops with an edge; a pair's outputs add up, control edges have none."""
     graph, costs = prepared.graph, prepared.costs
     if not graph.edge_count:

@@ -11,6 +11,7 @@ from engine.explaining.holding import ByteClass, Peak
 from engine.explaining.idle import IdleCause
 from engine.explaining.session import Explanation, Session
 from engine.files.tensor_file import pack_tensors
+from engine.flat_view import edges_of_ops
 from engine.simulator.timeline import MemoryCurve, Timeline
 
 MOST_HOLDINGS_SENT = 200
@@ -27,6 +28,7 @@ def explanation_to_bytes(session: Session, explanation: Explanation) -> bytes:
         **_idle(explanation),
         **_curves(timeline.memory),
         **_peaks(explanation),
+        **_cuts(session, timeline.device_of_op),
     }
     return pack_tensors({name: _narrow(array) for name, array in arrays.items()}, _texts(session, explanation))
 
@@ -121,6 +123,18 @@ def _peaks(explanation: Explanation) -> dict[str, NDArray[np.generic]]:
         "peak.class": explanation.class_of_holding[every],
         "peak.bytes": holdings.bytes[every].astype(np.float64),
         "peak.until": np.array(until, dtype=np.int32),
+    }
+
+
+def _cuts(session: Session, device_of_op: NDArray[np.int32]) -> dict[str, NDArray[np.generic]]:
+    """The pairs of ops with an edge that share a group but no device: the boundaries inside of split groups."""
+    source, target, sizes = edges_of_ops(session.prepared)
+    group_of_op = session.prepared.grouping.group_of_op
+    is_cut = (group_of_op[source] == group_of_op[target]) & (device_of_op[source] != device_of_op[target])
+    return {
+        "cut.source": source[is_cut],
+        "cut.target": target[is_cut],
+        "cut.bytes": sizes[is_cut].astype(np.float64),
     }
 
 

@@ -69,7 +69,7 @@ def names_of(run: Run) -> tuple[str, ...]:
 
 
 def test_a_placement_by_hand_is_kept_with_its_simulation(client: Client, run: Run) -> None:
-    answer = kept(client, run, seq="1", locked=[0])
+    answer = kept(client, run, base="event-1", locked=[0])
     assert answer.status_code == 201
     row = answer.json()
     assert (row["name"], row["origin"], row["run"], row["run_seq"]) == ("mine", "hand", str(run.id), 1)
@@ -87,7 +87,7 @@ def test_a_placement_by_hand_is_kept_with_its_simulation(client: Client, run: Ru
 
 
 def test_a_placement_of_an_event_is_kept_as_from_the_run(client: Client, run: Run) -> None:
-    assert kept(client, run, seq="1", is_moved="false").json()["origin"] == "run"
+    assert kept(client, run, base="event-1", is_moved="false").json()["origin"] == "run"
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_placement_of_an_event_is_kept_as_from_the_run(client: Client, run: Ru
         ({"placement": "[7]"}, "placement: "),
         ({"locked": "[99]"}, "no such group"),
         ({"locked": "no"}, "no list of integers"),
-        ({"seq": "77"}, "no such event"),
-        ({"seq": "²"}, "no such event"),
+        ({"base": "event-77"}, "no such event"),
+        ({"base": "event-²"}, "no such event"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_and_not_stored(

@@ -107,13 +107,13 @@ export class References {
   /**
    * Keep a placement that no address names, until the page is left.
    *
-   * @param {{ words: string, placement: ArrayLike<number> }} shown
+   * @param {{ words: string, placement: ArrayLike<number>, base: string }} shown
    * @returns {string} its token
    */
-  freeze({ words, placement }) {
+  freeze({ words, placement, base }) {
     this.#frozen += 1;
     const [token, key] = ["hand", `hand ${this.#frozen}`];
-    const fixed = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1 };
+    const fixed = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1, base };
     this.#byHand = { token, key, words: `${words} as it was`, placement: Array.from(placement), ...fixed };
     return token;
   }
@@ -196,5 +196,6 @@ export function ofRun(token, run) {
     key: token,
     explanation: "",
     episodeIndex: -1,
+    base: token,
   };
 }

@@ -16,7 +16,7 @@ import { crossingWords, loads } from "../graph/placement.js";
 import { closeMenus } from "../ui/menu.js";
 import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { rivalsOf } from "../run/placements.js";
+import { fieldsOf, rivalsOf } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { ShownPlacement } from "../run/shown-placement.js";
 import { listenToCancel } from "../run/cancel-form.js";
@@ -138,7 +138,7 @@ class RunPage {
       onChooseGroup: (group) => this.#chooseGroup(group),
       ops: this.#step,
       tipOf: (group, device) => this.#panel.tipOf(group, device),
-      loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
+      loadStep: ({ explanation, placement, base }) => (explanation ? getBytes(explanation) : stepOf(fieldsOf(placement, base))),
       askGains: async (placement, groups, to) =>
         (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json(),
     });
@@ -307,13 +307,8 @@ class RunPage {
       return { key: base.key, load: () => getBytes(base.explanation) };
     }
     this.#trials += 1;
-    return { key: trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
-  }
-
-  /** @param {ArrayLike<number>} placement [groups] */
-  async #stepOf(placement) {
-    const answer = await post("step", this.#shown.fieldsOf(placement), "application/octet-stream");
-    return answer.arrayBuffer();
+    const fields = this.#shown.fields();
+    return { key: trial ? `by hand ${this.#trials}` : base.key, load: () => stepOf(fields), isWanted: true };
   }
 
   /** @param {import("../step/step.js").Step | null} step */
@@ -377,6 +372,12 @@ class RunPage {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/** @param {ReturnType<typeof fieldsOf>} fields of a placement without an explanation of its own */
+async function stepOf(fields) {
+  const answer = await post("step", fields, "application/octet-stream");
+  return answer.arrayBuffer();
 }
 
 async function main() {

@@ -170,6 +170,6 @@ export function knownOf(whole) {
     key: whole.id,
     explanation: whole.urls.explanation,
     episodeIndex: -1,
-    keptId: whole.id,
+    base: whole.id,
   };
 }

@@ -8,14 +8,15 @@ import { formatCount } from "../ui/format.js";
  * @typedef {object} KnownPlacement
  * @property {string} token
  * @property {string} words such as `episode 17`
- * @property {ArrayLike<number>} placement [groups] device of each group
+ * @property {ArrayLike<number>} placement [groups] device of each group, `SPLIT` of `graph/colouring.js` for one on several
  * @property {number | null} stepTimeUs null: not known yet
  * @property {boolean} feasible
  * @property {string} key equal for equal placements
  * @property {string} explanation address of its explanation, from the page; empty: to be asked for by the placement
  * @property {number} episodeIndex in the list of episodes, -1 for another placement
  * @property {string} [name] of a kept placement
- * @property {string} [keptId] of a kept placement, in whose place requests may say −1 for a group on several devices
+ * @property {string} base what requests name where they leave groups on several devices as they are in this placement
+ * @property {number} [levelGroups] of an episode of a search through levels: how many groups the level has where it was found
  */
 
 /**
@@ -52,19 +53,20 @@ export function placementOfToken(token, state, methodLabels, kept = { known: () 
  * @param {RunState} state
  * @returns {KnownPlacement | null}
  */
-function answerOf({ report, bestUs }) {
+function answerOf({ report, reportSeq, bestUs }) {
   if (!report?.feasible || report.step_time_us === null || report.step_time_us >= bestUs) {
     return null;
   }
   return {
     token: "best",
     words: "the best placement",
-    placement: Uint8Array.from(report.device_of_group),
+    placement: Int8Array.from(report.device_of_group),
     stepTimeUs: report.step_time_us,
     feasible: true,
     key: "answer",
     explanation: "",
     episodeIndex: -1,
+    base: eventBase(reportSeq),
   };
 }
 
@@ -85,8 +87,26 @@ export function episodeAt(state, index) {
       key: String(episode.seq),
       explanation: `explanations/${episode.seq}`,
       episodeIndex: index,
+      base: eventBase(episode.seq),
+      ...(state.started?.levels?.length && episode.levelGroups !== null ? { levelGroups: episode.levelGroups } : {}),
     }
   ) ?? null;
+}
+
+/**
+ * A placement as requests have it.
+ *
+ * @param {ArrayLike<number>} placement [groups] made of the one that `base` names
+ * @param {string} base
+ * @returns {{ placement: number[], base: string }}
+ */
+export function fieldsOf(placement, base) {
+  return { placement: Array.from(placement), base };
+}
+
+/** @param {number} seq of an event with a placement */
+function eventBase(seq) {
+  return `event-${seq}`;
 }
 
 /**
@@ -121,12 +141,13 @@ function baselineOf({ baselines }, method, methodLabels) {
   return {
     token: `baseline-${method}`,
     words: methodLabels[method] ?? method,
-    placement: Uint8Array.from(event.placement),
+    placement: Int8Array.from(event.placement),
     stepTimeUs: event.step_time_us,
     feasible: true,
     key: String(event.seq),
     explanation: `explanations/${event.seq}`,
     episodeIndex: -1,
+    base: eventBase(event.seq),
   };
 }
 

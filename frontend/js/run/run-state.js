@@ -17,7 +17,8 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {number | null} bestStepTimeUs best feasible so far, trivial placements included
  * @property {number} evaluations used so far
  * @property {number} elapsedSeconds
- * @property {Uint8Array} placement [groups] device of each group
+ * @property {Int8Array} placement [groups] device of each group, `SPLIT` of `graph/colouring.js` for one on several
+ * @property {number | null} levelGroups the number of groups of the level at which it was found; null: not known
  *
  * @typedef {object} RunState
  * @property {number} lastSeq number of the last event applied
@@ -35,6 +36,7 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {GrowingList<number>} improvements indices of the episodes that are feasible and faster than all before
  * @property {{ stage: string, done: number, total: number } | null} progress
  * @property {import("../ui/contracts.js").Report | null} report
+ * @property {number} reportSeq number of the event that has it, 0 without one
  *
  * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & {
  *   added: Episode[], improved: number[], learned: import("../ui/contracts.js").UpdateEvent[],
@@ -66,6 +68,7 @@ export function initialState(status = "queued", error = "") {
     bestUs: Infinity,
     progress: null,
     report: null,
+    reportSeq: 0,
   });
 }
 
@@ -136,6 +139,7 @@ function apply(draft, event) {
       break;
     case "finished":
       draft.report = event.report;
+      draft.reportSeq = event.seq;
       draft.progress = null;
       break;
     default: // a type of a newer server: only its number counts
@@ -162,6 +166,7 @@ function addEpisode(draft, event) {
     bestStepTimeUs: event.best_step_time_us,
     evaluations: event.evaluations,
     elapsedSeconds: event.elapsed_seconds,
-    placement: Uint8Array.from(event.placement), // a cluster has at most 64 devices
+    placement: Int8Array.from(event.placement), // a cluster has at most 64 devices
+    levelGroups: event.level_groups ?? null,
   });
 }

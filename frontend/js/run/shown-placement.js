@@ -5,9 +5,9 @@
 
 import { hasEnded } from "../jobs/job-state.js";
 import { prefersLessMotion } from "../ui/colours.js";
-import { formatTime } from "../ui/format.js";
+import { counted, formatTime } from "../ui/format.js";
 import { isKeptToken } from "./kept-placements.js";
-import { episodeAt, placementOfToken } from "./placements.js";
+import { episodeAt, fieldsOf, placementOfToken } from "./placements.js";
 import { newTrial, placementOf } from "./trial.js";
 
 /** @typedef {import("./placements.js").KnownPlacement} KnownPlacement */
@@ -132,16 +132,17 @@ export class ShownPlacement {
       return `By hand, from ${base.words}.`;
     }
     const fits = base.feasible ? "" : ", does not fit in memory";
-    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}.`;
+    const level = base.levelGroups === undefined ? "" : `, by moves of ${counted(base.levelGroups, "group")}`;
+    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}${level}.`;
   }
 
-  /** @returns {{ words: string, token: string | null, placement: ArrayLike<number> } | null} to compare it with another */
+  /** @returns {{ words: string, token: string | null, placement: ArrayLike<number>, base: string } | null} to compare it with another */
   get compared() {
     const { base, placement } = this;
     if (!base || !placement) {
       return null;
     }
-    return this.trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
+    return this.trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement, base: base.base } : { ...base, placement };
   }
 
   /** The shown placement as requests have it. */
@@ -153,11 +154,9 @@ export class ShownPlacement {
    * A placement as requests have it; where it splits groups, it was made of the shown one.
    *
    * @param {ArrayLike<number>} placement [groups]
-   * @returns {{ placement: number[], base?: string }}
    */
   fieldsOf(placement) {
-    const base = this.base?.keptId;
-    return { placement: Array.from(placement), ...(base ? { base } : {}) };
+    return fieldsOf(placement, this.base?.base ?? "");
   }
 
   /** @param {RunState} state of the run from now on */
@@ -271,7 +270,7 @@ export class ShownPlacement {
     this.#player.pause();
     this.#history = null;
     this.#fixed = known;
-    if (known?.keptId) {
+    if (known && isKeptToken(known.token)) {
       this.#listeners.onLocks(this.#kept.lockedGroups(known.token));
     }
     this.#listeners.onShow();

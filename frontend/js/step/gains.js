@@ -12,7 +12,7 @@ import { post } from "../ui/server.js";
  * @property {(number | null)[]} stepTimesUs [devices] null: they may not go there
  * @property {number[]} missingBytes [devices]
  *
- * @typedef {{ placement: number[], base?: string }} Fields a placement as requests have it
+ * @typedef {{ placement: number[], base: string }} Fields a placement as requests have it
  */
 
 /** Several views ask for the gains of the placement that is shown. */

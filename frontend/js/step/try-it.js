@@ -257,8 +257,7 @@ export class TryIt {
       return Promise.reject(new Error("There is no placement to keep yet."));
     }
     const isMoved = trial !== null && movedGroups(trial).length > 0;
-    const seq = base.keptId ? {} : { seq: base.key, is_moved: isMoved };
-    return this.#kept.keep({ ...this.#shown.fields(), name, locked: this.locked, ...seq });
+    return this.#kept.keep({ ...this.#shown.fields(), name, locked: this.locked, is_moved: isMoved });
   }
 
   /**

@@ -10,6 +10,7 @@
  * @property {number} seed
  * @property {number} evaluations the budget
  * @property {number} groups
+ * @property {number[]} [levels] the numbers of groups of the levels that it searches; an older version had none
  * @property {string[]} devices
  * @property {number} lower_bound_us
  * @property {string} engine_version
@@ -24,7 +25,8 @@
  * @property {number | null} mean_step_time_us
  * @property {number} evaluations
  * @property {string} note why there is no placement, or empty
- * @property {number[] | null} [placement] [groups] its best feasible one; an older version did not store it
+ * @property {number[] | null} [placement] [groups] its best feasible one, −1 for a group on several devices; an older version did not store it
+ * @property {number[][]} [parts] of groups on several devices, as docs/formats.md describes them
  * @property {number[] | null} [peak_bytes] [devices] of that one; the same
  * @property {number | null} [wall_seconds] of all its evaluations; the same
  *
@@ -38,7 +40,9 @@
  * @property {number | null} best_step_time_us best feasible so far, trivial placements included
  * @property {number} evaluations used so far
  * @property {number} elapsed_seconds
- * @property {number[]} placement [groups] device of each group
+ * @property {number[]} placement [groups] device of each group, −1 for one on several
+ * @property {number[][]} [parts] of groups on several devices, as docs/formats.md describes them
+ * @property {number} [level_groups] the number of groups of the level at which it was found; an older version did not store it
  *
  * @typedef {object} UpdateEvent means over what the method learned from since the last one; null: it has no such number
  * @property {"update"} type
@@ -77,7 +81,8 @@
  * @property {number} wall_seconds
  * @property {number} lower_bound_us
  * @property {string | null} [policy] the name on the card of the policy that it started from
- * @property {number[]} device_of_group
+ * @property {number[]} device_of_group −1 for a group on several
+ * @property {number[][]} [parts] of groups on several devices, as docs/formats.md describes them
  * @property {Robustness} [robustness] of the answer; an older version did not compute it
  *
  * @typedef {object} Robustness null: not computed, for the reason in `note`

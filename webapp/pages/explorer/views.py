@@ -3,6 +3,7 @@
 import json
 import math
 import uuid
+from enum import Enum
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST, require_safe
@@ -97,21 +98,40 @@ def _gains_to_json(groups: list[int], found: api.Gains) -> JsonResponse:
 def hand_made(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement:
     """The placement that a request sends for `run`: `placement`, JSON [groups].
 
-    −1 stands for the devices of the group's parts in `base`: the id of a kept placement on the same graph and cluster,
-    `event-N` for an event of the run, or `run-ID` for the best of another run on them. Raises PlacementError, Http404.
+    −1 stands for the devices of the group's parts in `base`, as `base_of` reads it: a kept placement on the same graph
+    and cluster, an event of the run, or the best of another run on them. Raises PlacementError, Http404.
     """
-    return session.by_group(integers(request, "placement"), _base(session, run, request.POST.get("base", "")))
+    placement = integers(request, "placement")
+    return session.by_group(placement, _devices_of_base(session, run, request) if api.SPLIT in placement else None)
 
 
-def _base(session: api.Session, run: Run, base: str) -> api.GivenPlacement | None:
-    kind, _, rest = base.partition("-")
-    if not base:
+class BaseKind(Enum):
+    """What a placement by hand can be made of."""
+
+    EVENT = "event"
+    RUN = "run"
+    KEPT = "kept"
+
+
+def base_of(request: HttpRequest) -> tuple[BaseKind, str] | None:
+    """The field `base`: `event-SEQ`, `run-ID`, or the id of a kept placement; its number or id. None without one."""
+    base = request.POST.get("base", "")
+    for kind in (BaseKind.EVENT, BaseKind.RUN):
+        if base.startswith(f"{kind.value}-"):
+            return kind, base.removeprefix(f"{kind.value}-")
+    return (BaseKind.KEPT, base) if base else None
+
+
+def _devices_of_base(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement | None:
+    base = base_of(request)
+    if base is None:
         return None
-    if kind == "event":
-        return session.by_levels(placement_at(run.id, integer_in_address("base", rest, lowest=1, highest=LARGEST_SEQ)))
-    if kind == "run":
-        return session.by_levels(other_answer_or_404(run, run_or_404(rest).id).placement)
-    kept = placement_or_404(base)
+    kind, name = base
+    if kind is BaseKind.EVENT:
+        return session.by_levels(placement_at(run.id, integer_in_address("base", name, lowest=1, highest=LARGEST_SEQ)))
+    if kind is BaseKind.RUN:
+        return session.by_levels(other_answer_or_404(run, run_or_404(name).id).placement)
+    kept = placement_or_404(name)
     if not belongs_to(kept, run):
         allowed = "a placement of this graph on this cluster"
         raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)

@@ -16,7 +16,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.handler import EXPLAINING, WAITING, a_slot_to_explain, in_threads
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
-from webapp.pages.explorer.views import FOR_A_DAY, hand_made, integers
+from webapp.pages.explorer.views import FOR_A_DAY, BaseKind, base_of, hand_made, integers
 from webapp.pages.placements.page import placement_or_404, placement_to_json, whole_to_json
 from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
 from webapp.pages.runs.page import run_or_404
@@ -42,27 +42,25 @@ def kept(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
 @in_threads(EXPLAINING)
 @require_POST
 def keep(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
-    """Keep the placement that `hand_made` reads, with `name`, `locked` and `seq`, all but the placement optional.
+    """Keep the placement that `hand_made` reads, with `name` and `locked`, optional.
 
-    `seq` is the event from whose placement it was made. One that equals its placement is kept as from the run.
+    One made of an event's placement is kept with that event; if it is no other one, `is_moved` false, as from the run.
     """
     run = run_or_404(run_id)
     given = hand_made(session_of(run), run, request)
-    parent = placement_or_404(request.POST["base"]) if request.POST.get("base") else None
-    seq = _seq(request, run)
+    kind_of_base, base = base_of(request) or (None, "")
+    parent = placement_or_404(base) if kind_of_base is BaseKind.KEPT else None
+    seq = _event(run, base) if kind_of_base is BaseKind.EVENT else None
     kind = Placement.RUN if seq is not None and request.POST.get("is_moved") == "false" else Placement.HAND
     locked = integers(request, "locked") if "locked" in request.POST else []
     placement = keeping.keep(run, request.POST.get("name", ""), given, keeping.MadeFrom(kind, seq, parent), locked)
     return JsonResponse(placement_to_json(placement), status=HTTPStatus.CREATED)
 
 
-def _seq(request: HttpRequest, run: Run) -> int | None:
-    """The event that the request names; None if it names none. Raises PlacementError."""
-    text = request.POST.get("seq", "")
-    if not text:
-        return None
+def _event(run: Run, text: str) -> int:
+    """The number of an event of the run. Raises PlacementError."""
     if not (text.isdecimal() and len(text) < 19 and Event.objects.filter(job_id=run.id, seq=int(text)).exists()):
-        raise api.PlacementError("no such event", where="seq", allowed="an event of the run", field="seq")
+        raise api.PlacementError("no such event", where="base", allowed="an event of the run", field="base")
     return int(text)
 
 
