@@ -127,10 +127,9 @@ def _peaks(explanation: Explanation) -> dict[str, NDArray[np.generic]]:
 
 
 def _cuts(session: Session, device_of_op: NDArray[np.int32]) -> dict[str, NDArray[np.generic]]:
-    """The pairs of ops with an edge that share a group but no device: the boundaries inside of split groups."""
+    """The pairs of ops with an edge and two devices: the boundaries between devices, inside of split groups too."""
     source, target, sizes = edges_of_ops(session.prepared)
-    group_of_op = session.prepared.grouping.group_of_op
-    is_cut = (group_of_op[source] == group_of_op[target]) & (device_of_op[source] != device_of_op[target])
+    is_cut = device_of_op[source] != device_of_op[target]
     return {
         "cut.source": source[is_cut],
         "cut.target": target[is_cut],

@@ -39,11 +39,11 @@ test("nodes have the look of their device; one on several is shown as such", () 
 
 test("a node on several devices has a stripe for each, once the step says which", () => {
   const none = new Float64Array(3);
-  const step = { deviceOf: Int32Array.of(0, SPLIT, SPLIT), mixes: new Map([[1, "0 1"]]), slackUs: none, chainUs: none, peakShare: none };
+  const step = { deviceOf: Int32Array.of(0, SPLIT, SPLIT), deviceOfOp: null, cut: null, parts: new Map([[1, [0, 1].map((device) => ({ device, ops: 1, timeUs: 1 }))]]), slackUs: none, chainUs: none, peakShare: none };
   const placement = [0, SPLIT, SPLIT];
-  assert.deepEqual(words("device", { placement, step }), ["GPU 0", "GPU 0 and GPU 1", "on several devices"]);
+  assert.deepEqual(words("device", { placement, step }), ["GPU 0", "on several devices, by time", "on several devices"]);
   const { looks, lookOf } = colouring("device", facts({ placement, step }), 3);
-  assert.deepEqual(looks[lookOf[1]].stripes, [LOOKS[0].colour, LOOKS[1].colour]);
+  assert.deepEqual(looks[lookOf[1]].stripes, [0, 0, 1, 1].map((device) => LOOKS[device].colour));
 });
 
 const LOOKS = deviceLooks(DEVICES);
@@ -58,7 +58,7 @@ test("what is not known yet makes no picture up", () => {
 test("each step of a quantity has its words, and every node its step", () => {
   assert.deepEqual(words("time", { timeUs: [0, 5, 5000] }), ["none", "< 100 µs", "≥ 3 ms"]);
   assert.deepEqual(words("bytes")[0], "none");
-  const step = { deviceOf: Int32Array.of(0, 0, 0), mixes: new Map(), slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
+  const step = { deviceOf: Int32Array.of(0, 0, 0), deviceOfOp: null, cut: null, parts: new Map(), slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
   assert.deepEqual(words("critical", { step })[0], "not on the chain");
   assert.match(String(words("slack", { step })[0]), /^< /);
   assert.match(String(words("peak", { step })[2]), /^≥ 30 %/);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
-import { causeParts, deviceParts, differenceSentence, movesBetween, pairsOf } from "../../frontend/js/compare/difference.js";
+import { causeParts, deviceParts, differenceSentence, movesBetween, movesInside, pairsOf } from "../../frontend/js/compare/difference.js";
 import { clusterTitle, columnsOf } from "../../frontend/js/compare/methods-table.js";
 import { optionsOf } from "../../frontend/js/compare/compare-choice.js";
 import { ofRun, problemOf, References } from "../../frontend/js/compare/references.js";
@@ -108,10 +108,10 @@ test("what is shown now can be kept to compare with, beside later ones", () => {
   const references = new References("", LABELS, new KeptPlacements("1", () => {}), () => {});
   assert.equal(references.known("hand", running), null);
   const key = () => references.known("hand", running)?.key;
-  assert.equal(references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 0) }), "hand");
+  assert.equal(references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 0), base: "event-2" }), "hand");
   const first = key();
   assert.equal(references.known("hand", running)?.words, "the placement by hand as it was");
-  references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 1) });
+  references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 1), base: "event-2" });
   assert.notEqual(key(), first);
 });
 
@@ -124,6 +124,12 @@ test("moves are the groups on another device, counted by pair of devices", () =>
     { from: 1, to: 0, count: 1 },
   ]);
   assert.deepEqual(movesBetween([1, 0], [1, 0]), []);
+});
+
+test("a group that is split in both placements has moved where its ops have", () => {
+  const placements = { before: [-1, -1, 0], after: [-1, -1, -1] };
+  const deviceOfOp = { before: [0, 1, 0, 1, 0], after: [1, 0, 0, 1, 1] };
+  assert.deepEqual(movesInside(placements, deviceOfOp, (op) => [0, 0, 1, 1, 2][op]), [{ group: 0, from: -1, to: -1 }]);
 });
 
 test("the graph of differences shows a moved group's devices now and before, and the largest edges that begin or cease to cross", () => {

@@ -108,7 +108,7 @@ test("squares are cut at the borders of the canvas", () => {
 
 test("a dot has its group's colour where the view puts it, and at least a pixel", () => {
   const pixels = { data: new Uint32Array(10 * 10), width: 10, height: 10 };
-  const dots = { x: [1, 4], y: [1, 4], sizes: [0.5, 0.5], group: [1, 0], colours: Uint32Array.of(8, 9) };
+  const dots = { x: [1, 4], y: [1, 4], sizes: [0.5, 0.5], colours: Uint32Array.of(9, 8) };
   drawDots(pixels, { scale: 2, left: 0, top: 0 }, dots, (act) => [0, 1].forEach(act));
   assert.deepEqual([pixels.data[2 * 10 + 2], pixels.data[8 * 10 + 8]], [9, 8]);
   assert.equal(pixels.data.filter(Boolean).length, 2);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
 import { geometry, topView, wholeView } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
-import { crossing, differences, loads, timeOfKind, timeOn } from "../../frontend/js/graph/placement.js";
+import { crossing, crossingWords, differences, loads, timeOfKind, timeOn } from "../../frontend/js/graph/placement.js";
 
 /**
  * @param {number} id
@@ -54,9 +54,11 @@ test("the narrower kind counts: the device's own, then its class, then any", () 
 test("what each device gets adds up to the whole", () => {
   const groups = [group(0), group(1), group(2)];
   const shares = loads(groups, DEVICES, Uint8Array.of(0, 2, 0));
-  assert.deepEqual(shares[0], { groups: 2, timeUs: 40, outputBytes: 2000, persistentBytes: 20 });
-  assert.deepEqual(shares[1], { groups: 0, timeUs: 0, outputBytes: 0, persistentBytes: 0 });
+  assert.deepEqual(shares[0], { groups: 2, parts: 0, timeUs: 40 });
+  assert.deepEqual(shares[1], { groups: 0, parts: 0, timeUs: 0 });
   assert.equal(shares[2].timeUs, 100);
+  const parts = new Map([[1, [0, 2].map((on) => ({ device: on, ops: 1, timeUs: 7 }))]]);
+  assert.deepEqual(loads(groups, DEVICES, Int8Array.of(0, -1, 0), parts).map(({ parts: count, timeUs }) => [count, timeUs]), [[1, 47], [0, 0], [1, 7]]);
 });
 
 test("edges between devices are counted with their bytes", () => {
@@ -65,6 +67,9 @@ test("edges between devices are counted with their bytes", () => {
     { source: 1, target: 2, bytes: 7 },
   ];
   assert.deepEqual(crossing(edges, Uint8Array.of(0, 0, 1)), { edges: 1, bytes: 7 });
+  assert.match(crossingWords(edges, Uint8Array.of(0, 0, 1), null), /^1 of 2 edges cross devices/);
+  assert.equal(crossingWords(edges, Int8Array.of(0, -1, 1), null), "", "what a split group cuts is not known before the step");
+  assert.equal(crossingWords(edges, Int8Array.of(0, -1, 1), [{ bytes: 2048 }, { bytes: 0 }]), "1 group on several devices; 2 edges between ops cross devices (2.00 KiB).");
 });
 
 test("64 devices look different from their neighbours, by shape and by colour, and have names", () => {

@@ -6,7 +6,7 @@ import { KeptPlacements } from "../../frontend/js/run/kept-placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { ShownPlacement } from "../../frontend/js/run/shown-placement.js";
 import { redo, undo, withMove } from "../../frontend/js/run/trial.js";
-import { baseline, episode, finished } from "./events.mjs";
+import { baseline, episode, finished, started } from "./events.mjs";
 
 const events = [
   { ...baseline(1, "single_device", 1200), placement: [0, 0, 0] },
@@ -126,6 +126,19 @@ test("a change by hand stops the player, has its own words, and ends with the ne
   assert.equal(shown.token, "hand", "nothing takes it away");
   player.seek(0);
   assert.deepEqual([shown.token, shown.sentence], ["episode-1", "Episode 1: 1.000 ms."]);
+});
+
+test("a group on several devices stays so in what is made by hand, as it is in the event that it was made of", () => {
+  const split = { ...episode(3, { episode: 2, step_time_us: 700, placement: [-1, 0, 1] }), parts: [[0, 1]], level_groups: 512 };
+  const { shown } = page(initialState("running"));
+  shown.update(reduce(initialState("running"), { type: "events", events: [{ ...started(1), levels: [3, 512] }, episode(2), split] }));
+  assert.equal(shown.sentence, "Episode 2: 700.0 µs, by moves of 512 groups.");
+  assert.deepEqual(shown.fields(), { placement: [-1, 0, 1], base: "event-3" });
+  shown.changeByHand((trial) => withMove(trial, [1], 1));
+  assert.deepEqual(shown.fields(), { placement: [-1, 1, 1], base: "event-3" });
+  assert.equal(shown.compared?.base, "event-3");
+  shown.changeByHand((trial) => withMove(trial, [0], 1));
+  assert.deepEqual(shown.fields().placement, [1, 1, 1]);
 });
 
 test("with all moves undone the placement is the one they began with, and they can be made again", () => {

@@ -14,6 +14,8 @@ import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } f
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
 import { opRows } from "../../frontend/js/step/op-list.js";
 import { verdict } from "../../frontend/js/step/verdict.js";
+import { boundaryWords } from "../../frontend/js/step/boundary.js";
+import { nodeFacts } from "../../frontend/js/step/node-facts.js";
 import { segmentsOf } from "../../frontend/js/step/chain-list.js";
 import { KEPT } from "./kept.mjs";
 import { bytes } from "./steps.mjs";
@@ -289,6 +291,19 @@ test("what moving groups costs is said of each other device", () => {
   );
   const gains = { nowUs: 1000, stepTimesUs: [1000, 1094, 900, null], missingBytes: [0, 0, 5, 0] };
   assert.equal(costWords("conv", looks, 0, gains), "conv: GPU 1 9.4 % slower: 1.000 → 1.094 ms, GPU 2 does not fit, CPU 0 not allowed");
+});
+
+test("a group on several devices has its parts by device, and the edges where they meet in words", () => {
+  const cuts = { "cut.source": Int32Array.of(0), "cut.target": Int32Array.of(1), "cut.bytes": Float64Array.of(2048) };
+  const step = new Step(bytes({}, { ...cuts, "op.peak_share": Float64Array.of(0, 0) }));
+  const { parts, deviceOf, deviceOfOp, cut } = nodeFacts(step, [0, 0], 1);
+  assert.deepEqual(cut, new Set([0]));
+  assert.deepEqual(parts.get(0), [{ device: 0, ops: 1, timeUs: 10 }, { device: 1, ops: 1, timeUs: 20 }]);
+  assert.deepEqual([[...deviceOf], Array.from(deviceOfOp ?? [])], [[-1], [0, 1]]);
+  assert.equal(nodeFacts(step, [0, 1], 2).deviceOfOp, null, "no group is split");
+  const ops = { groupOf: () => 0, opName: (/** @type {number} */ op) => `op${op}` };
+  assert.equal(boundaryWords(step.cuts, 0, ops), "1 edge inside it is between two devices (2.00 KiB a step): op0 → op1.");
+  assert.match(boundaryWords(new Step(bytes()).cuts, 0, ops), /^No edge inside it/);
 });
 
 test("the words of a trial and of a move", () => {

@@ -10,7 +10,7 @@ import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
 import { CompareChoice, optionsOf } from "./compare-choice.js";
 import { ComparedGraphs } from "./compared-graphs.js";
 import { ComparedSteps } from "./compared-steps.js";
-import { differenceSentence, movesBetween, pairsOf } from "./difference.js";
+import { differenceSentence, movesBetween, movesInside, pairsOf } from "./difference.js";
 import { differenceTables } from "./difference-tables.js";
 import { MovesTable } from "./moves-table.js";
 import { References } from "./references.js";
@@ -23,6 +23,7 @@ import { References } from "./references.js";
  * @property {string} words such as `episode 17`
  * @property {string | null} token null: no address names it
  * @property {ArrayLike<number>} placement [groups]
+ * @property {string} base as `KnownPlacement` has it
  *
  * @typedef {object} Acts
  * @property {(token: string | null) => void} onAgainst a person chose a placement to compare with
@@ -191,17 +192,14 @@ export class ComparePanel {
   async #draw(reference, shown, step) {
     this.#drawn += 1;
     const drawn = this.#drawn;
-    const moves = movesBetween(reference.placement, shown.placement);
+    const between = movesBetween(reference.placement, shown.placement);
     this.#root.dataset.state = "loading";
     this.#part("failure").replaceChildren();
-    this.#table.show(moves);
-    setText(this.#part("count"), formatCount(moves.length));
-    this.#table.choose(this.#chosen);
-    this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => this.#pair(pair)));
+    this.#listMoves(between);
     setText(this.#part("moves-note"), "");
     this.#graphs.show(this.#look, reference, shown);
     this.#part("steps").hidden = !this.#beside;
-    setText(this.#part("sentence"), this.#head(reference, shown, moves.length));
+    setText(this.#part("sentence"), this.#head(reference, shown, between.length));
     if (!step) {
       return;
     }
@@ -209,6 +207,10 @@ export class ComparePanel {
       const before = await this.#stepOf(reference);
       if (drawn === this.#drawn) {
         this.#root.dataset.state = "ready";
+        const moves = [...between, ...this.#movesInside(reference, shown, before, step)];
+        if (moves.length > between.length) {
+          this.#listMoves(moves);
+        }
         const words = moves.length === 0 ? "" : differenceSentence(moves, before, step);
         setText(this.#part("sentence"), `${this.#head(reference, shown, moves.length)} ${words}`.trim());
         this.#showSteps(before, step, [reference.words, shown.words]);
@@ -221,6 +223,25 @@ export class ComparePanel {
         showFailure(this.#part("failure"), "The steps cannot be compared.", error, isRefusal(error) ? null : () => this.#renew());
       }
     }
+  }
+
+  /** @param {readonly import("./difference.js").Move[]} moves */
+  #listMoves(moves) {
+    this.#table.show(moves);
+    setText(this.#part("count"), formatCount(moves.length));
+    this.#table.choose(this.#chosen);
+    this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => this.#pair(pair)));
+  }
+
+  /**
+   * @param {KnownPlacement} reference
+   * @param {Shown} shown
+   * @param {Step} before
+   * @param {Step} after
+   */
+  #movesInside(reference, shown, before, after) {
+    const deviceOfOp = { before: before.array("op.device"), after: after.array("op.device") };
+    return movesInside({ before: reference.placement, after: shown.placement }, deviceOfOp, (op) => this.#acts.ops.groupOf(op));
   }
 
   /**

@@ -3,6 +3,7 @@
  * compared with, `after` the shown one. Pure functions.
  */
 
+import { SPLIT } from "../graph/colouring.js";
 import { devicePartsOf } from "../step/device-parts.js";
 import { CAUSES } from "../step/step-words.js";
 import { counted, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
@@ -35,6 +36,26 @@ export function movesBetween(before, after) {
     }
   }
   return moves;
+}
+
+/**
+ * The groups that are on several devices in both placements, but not all their ops on the same ones.
+ *
+ * @param {{ before: ArrayLike<number>, after: ArrayLike<number> }} placements [groups]
+ * @param {{ before: ArrayLike<number>, after: ArrayLike<number> }} deviceOfOp [ops]
+ * @param {(op: number) => number} groupOf
+ * @returns {Move[]} by group
+ */
+export function movesInside(placements, deviceOfOp, groupOf) {
+  /** @type {Set<number>} */
+  const groups = new Set();
+  for (let op = 0; op < deviceOfOp.after.length; op += 1) {
+    const group = groupOf(op);
+    if (placements.before[group] === SPLIT && placements.after[group] === SPLIT && deviceOfOp.before[op] !== deviceOfOp.after[op]) {
+      groups.add(group);
+    }
+  }
+  return [...groups].sort((one, other) => one - other).map((group) => ({ group, from: SPLIT, to: SPLIT }));
 }
 
 /**

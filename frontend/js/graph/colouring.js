@@ -21,10 +21,18 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
  *
  * @typedef {object} StepFacts
  * @property {Int32Array} deviceOf [nodes] `SPLIT` where the ops of a node are on several
- * @property {Map<number, string>} mixes the devices of each node that is on several, such as `0 2`
+ * @property {Map<number, Part[]>} parts of each node that is on several, by device
+ * @property {ArrayLike<number> | null} deviceOfOp [ops] null: no node is on several
+ * @property {ReadonlySet<number> | null} cut pairs of nodes between which an edge crosses devices: source × the number of nodes +
+ *   target; null: no node is on several, so that the placement says it
  * @property {Float64Array} slackUs [nodes] the least of its ops
  * @property {Float64Array} chainUs [nodes] its time on the critical chain
  * @property {Float64Array} peakShare [nodes] of the peaks of the devices
+ *
+ * @typedef {object} Part the ops of a node that are on one of its devices
+ * @property {number} device
+ * @property {number} ops
+ * @property {number} timeUs they run for, added up
  *
  * @typedef {object} CostFacts
  * @property {readonly string[]} sources their names
@@ -41,6 +49,9 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
 
 /** In place of a device: the ops of the node are on several. */
 export const SPLIT = -1;
+/** Into so many stripes a node on several devices is divided, or one for each device. */
+const STRIPES = 4;
+const STRIPED = "on several devices, by time";
 
 /** @type {NodeLook} */
 const NOTHING = Object.freeze({ colour: "--surface", shape: "ellipse" });
@@ -115,19 +126,31 @@ export function colouring(key, facts, count) {
  */
 function byDevice({ placement, looks, step }, count) {
   const devices = /** @type {ArrayLike<number>} */ (placement);
-  const mixes = [...new Set(step?.mixes.values())].sort();
-  const lookOf = Uint8Array.from({ length: count }, (_, node) =>
-    devices[node] === SPLIT ? looks.length + 1 + mixes.indexOf(step?.mixes.get(node) ?? "") : devices[node]);
-  const words = [
-    ...looks.map(({ label }) => label),
-    "on several devices",
-    ...mixes.map((mix) => devicesOf(mix).map((device) => looks[device].label).join(" and ")),
-  ];
-  const legend = words.map((text, look) => ({ look, words: text }));
-  return { looks: withSplits(looks, mixes), lookOf, legend: legend.filter(({ look }) => look < looks.length || lookOf.includes(look)) };
+  const mixOf = new Map([...(step?.parts ?? [])].map(([node, parts]) => [node, mixOfParts(parts).join(" ")]));
+  const mixes = [...new Set(mixOf.values())].sort();
+  const lookOf = Uint16Array.from({ length: count }, (_, node) =>
+    devices[node] === SPLIT ? looks.length + 1 + mixes.indexOf(mixOf.get(node) ?? "") : devices[node]);
+  const legend = [...looks.map(({ label }) => label), "on several devices"].map((text, look) => ({ look, words: text }));
+  const striped = mixes.length > 0 ? [{ look: looks.length + 1, words: STRIPED }] : [];
+  const known = legend.filter(({ look }) => look < looks.length || lookOf.includes(look));
+  return { looks: withSplits(looks, mixes), lookOf, legend: [...known, ...striped] };
 }
 
-/** @param {string} mix such as `0 2` */
+/**
+ * Devices of the stripes of a node: with a few steps of width there are few looks, which pictures share.
+ *
+ * @param {readonly Part[]} parts
+ * @returns {number[]} each device as often as it has quarters of the time, at least once
+ */
+function mixOfParts(parts) {
+  const all = parts.reduce((sum, { timeUs }) => sum + timeUs, 0);
+  const least = parts.map(({ device }) => device);
+  const free = Math.max(0, STRIPES - parts.length);
+  const more = parts.map(({ device, timeUs }) => ({ device, stripes: all > 0 ? Math.round((free * timeUs) / all) : 0 }));
+  return [...least, ...more.flatMap(({ device, stripes }) => new Array(stripes).fill(device))].sort((one, other) => one - other);
+}
+
+/** @param {string} mix devices, such as `0 0 2` */
 function devicesOf(mix) {
   return mix.split(" ").map(Number);
 }

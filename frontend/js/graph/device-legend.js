@@ -2,7 +2,7 @@
 
 import { element, setText, svg } from "../ui/dom.js";
 import { shapePoints } from "./devices.js";
-import { formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
+import { counted, formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
 
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
@@ -74,7 +74,7 @@ export class DeviceLegend {
     this.#rows.forEach((cells, index) => {
       const load = loads?.[index];
       const share = load && stepTimeUs ? Math.min(1, load.timeUs / stepTimeUs) : null;
-      setText(cells.groups, formatCount(load?.groups));
+      setText(cells.groups, `${formatCount(load?.groups)}${load?.parts ? ` + ${counted(load.parts, "part")}` : ""}`);
       setText(cells.time, formatTime(load?.timeUs));
       setText(cells.share, formatShare(share));
       cells.bar.value = share ?? 0;

@@ -5,6 +5,7 @@
 
 import { CanvasLayer } from "./canvas-layer.js";
 import { colour } from "../ui/colours.js";
+import { crosses } from "./placement.js";
 
 /** @typedef {import("./graph-geometry.js").Drawing} Drawing */
 
@@ -58,13 +59,17 @@ export class EdgeLayer {
 
   /**
    * @param {ArrayLike<number> | null} placement [nodes] edges between two devices cross
+   * @param {ReadonlySet<number> | null} cut as `StepFacts` has it
    * @param {ArrayLike<number> | null} lit [nodes] 1: found by a search; edges of others fade. null: no search
    * @param {ArrayLike<number> | null} litEdges [edges] 1: does not fade. null: as `lit` says
    */
-  show(placement, lit, litEdges) {
-    this.#drawing.edges.forEach(({ source, target }, index) => {
+  show(placement, cut, lit, litEdges) {
+    const isCrossing = (/** @type {{ source: number, target: number }} */ edge) =>
+      placement !== null && (cut ? cut.has(edge.source * placement.length + edge.target) : crosses(placement, edge));
+    this.#drawing.edges.forEach((edge, index) => {
+      const { source, target } = edge;
       const fades = litEdges ? !litEdges[index] : lit !== null && !(lit[source] && lit[target]);
-      this.#kinds[index] = fades ? FADING : placement && placement[source] !== placement[target] ? CROSSING : PLAIN;
+      this.#kinds[index] = fades ? FADING : isCrossing(edge) ? CROSSING : PLAIN;
     });
     this.#changed();
   }

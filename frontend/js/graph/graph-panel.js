@@ -6,7 +6,7 @@
 import { element, find } from "../ui/dom.js";
 import { counted, cutName, formatCount } from "../ui/format.js";
 import { ColourChooser } from "./colour-chooser.js";
-import { COLOURINGS, colouring } from "./colouring.js";
+import { COLOURINGS, colouring, SPLIT } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
 import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip, selectionPanel } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
@@ -14,6 +14,7 @@ import { GraphView } from "./graph-view.js";
 import { ScopePanel } from "./scope-panel.js";
 import { checkedPath } from "./scope-path.js";
 import { smallFans } from "./small-fans.js";
+import { splitPlaces, timeOfParts } from "./split-places.js";
 import { timeOfKind, timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { Tip } from "../ui/tip.js";
@@ -42,6 +43,7 @@ const COVERED_PIXELS = 100;
  * @property {() => void} [onFill] called when the panel is filled: with other groups, or with new facts of the same ones
  * @property {(groups: readonly number[]) => void} [onSelect] called with several groups, or fewer again; without it, the
  *   page selects one at a time
+ * @property {(group: number) => string} [boundaryOf] the boundary inside a group on several devices, in words; empty: not known yet
  * @property {(group: number, event: PointerEvent) => void} [onDrag] a person drags a group out of its place
  */
 
@@ -105,7 +107,8 @@ export class GraphPanel {
     this.#edgeCounts = countEdges(graph);
     this.#table = new GroupsTable(this.#part("groups"), graph.groups, {
       looks,
-      timeOf: (group, device) => this.#timeOf(group, device),
+      timeOf: (group) => this.#timeOf(group),
+      partsOf: (group) => this.#partsOf(group.id),
       onChoose: (group) => this.#choose(group, "table"),
       onSelect: (groups, isRange) => this.#selectMore(groups, isRange),
       onSearch: (found) => this.#shownPicture?.light(found),
@@ -123,7 +126,7 @@ export class GraphPanel {
         facts: this.#facts,
         costs: this.#opCosts,
         stepFactsOf: colours.stepFactsOf,
-        timeOf: (group, device) => this.#timeOf(group, device),
+        timeOf: (item, device) => this.#timeOn(item, device),
       }),
       onPath: (path) => {
         colours.onOpen?.(path);
@@ -311,7 +314,13 @@ export class GraphPanel {
 
   /** @param {Partial<import("./colouring.js").Facts>} facts of the shown placement */
   know(facts) {
+    const hadParts = this.#facts.step !== null;
     this.#facts = { ...this.#facts, ...facts };
+    if (!hadParts && this.#facts.step?.parts.size) {
+      this.#facts.timeUs = this.#times();
+      this.#table.refresh();
+      this.#fillPanel();
+    }
     this.#paint();
     this.#askForFacts();
   }
@@ -345,7 +354,8 @@ export class GraphPanel {
 
   #paint() {
     const painted = colouring(this.#colour, this.#facts, this.#graph.groups.length);
-    this.#shownPicture?.show({ ...painted, placement: this.#placement });
+    const deviceOfNode = this.#colour === "device" ? (this.#facts.step?.deviceOfOp ?? null) : null;
+    this.#shownPicture?.show({ ...painted, placement: this.#placement, deviceOfNode, cut: this.#facts.step?.cut });
     if (this.#scopes.path.length > 0) {
       this.#scopes.paint();
     } else {
@@ -356,7 +366,7 @@ export class GraphPanel {
   /** @returns {(number | null)[] | null} [groups] */
   #times() {
     const known = this.#placement !== null || this.#kind !== null;
-    return known ? this.#graph.groups.map((group, index) => this.#timeOf(group, this.#placement?.[index] ?? null)) : null;
+    return known ? this.#graph.groups.map((group) => this.#timeOf(group)) : null;
   }
 
   /**
@@ -528,12 +538,33 @@ export class GraphPanel {
    */
   #detail(index, device = this.#placement ? this.#placement[index] : null) {
     const group = this.#graph.groups[index];
+    const parts = device === SPLIT ? this.#partsOf(index) : null;
     return {
       group,
       look: device === null ? null : (this.#looks[device] ?? null),
-      timeUs: this.#timeOf(group, device),
+      timeUs: parts ? timeOfParts(parts) : this.#timeOn(group, device),
+      split: device === SPLIT ? splitPlaces(parts, this.#looks, this.#acts.boundaryOf?.(index) ?? "") : null,
       edges: { inputs: this.#edgeCounts.inputs[index], outputs: this.#edgeCounts.outputs[index] },
     };
+  }
+
+  /**
+   * @param {number} group
+   * @returns {readonly import("./colouring.js").Part[] | null} null: it is not on several devices, or not known yet to be
+   */
+  #partsOf(group) {
+    return (this.#placement?.[group] === SPLIT && this.#facts.step?.parts.get(group)) || null;
+  }
+
+  /**
+   * Its time where it is.
+   *
+   * @param {Group} group
+   * @returns {number | null}
+   */
+  #timeOf(group) {
+    const parts = this.#partsOf(group.id);
+    return parts ? timeOfParts(parts) : this.#timeOn(group, this.#placement?.[group.id] ?? null);
   }
 
   /**
@@ -541,7 +572,7 @@ export class GraphPanel {
    * @param {number | null} device
    * @returns {number | null}
    */
-  #timeOf(group, device) {
+  #timeOn(group, device) {
     if (device !== null && this.#devices[device]) {
       return timeOn(group, this.#devices[device]);
     }

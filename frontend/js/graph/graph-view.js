@@ -23,6 +23,8 @@ import { nodeNames } from "./node-names.js";
  * @property {readonly import("./graph-style.js").NodeLook[]} looks the same array while only `lookOf` changes
  * @property {ArrayLike<number>} lookOf [nodes] an index of `looks`
  * @property {ArrayLike<number> | null} placement [nodes] edges between two devices stand out
+ * @property {ReadonlySet<number> | null} [cut] as `StepFacts` has it
+ * @property {ArrayLike<number> | null} [deviceOfNode] for a picture of all ops: [ops] their devices where groups are on several
  */
 
 /** With more groups this picture is too slow: the pages draw them in a flat one (`ops/flat-panel.js`). */
@@ -142,11 +144,15 @@ export class GraphView {
     if (picture.looks !== before.looks) {
       this.#core.style(graphStyle(picture.looks, this.#drawing));
     }
-    if (picture.placement !== before.placement) {
-      this.#edges.show(picture.placement, this.#lit, this.#litEdges);
+    if (picture.placement !== before.placement || picture.cut !== before.cut) {
+      this.#showEdges();
     }
     this.#minimap?.show(picture);
     return this.#reclass();
+  }
+
+  #showEdges() {
+    this.#edges.show(this.#picture.placement, this.#picture.cut ?? null, this.#lit, this.#litEdges);
   }
 
   /**
@@ -158,7 +164,7 @@ export class GraphView {
   light(lit, litEdges = null) {
     this.#lit = lit;
     this.#litEdges = litEdges;
-    this.#edges.show(this.#picture.placement, lit, litEdges);
+    this.#showEdges();
     this.#labels.light(lit);
     this.#reclass();
   }

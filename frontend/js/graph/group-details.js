@@ -1,6 +1,7 @@
 /** The details of one group: in a panel when it is chosen, in a tip under the pointer. */
 
 import { deviceMark } from "./device-legend.js";
+import { splitFacts, splitLine } from "./split-places.js";
 import { element } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from "../ui/format.js";
 
@@ -16,6 +17,7 @@ export const DOUBLE_CLICK_MILLISECONDS = 350;
  * @property {import("./devices.js").DeviceLook | null} look of its device
  * @property {number | null} timeUs on that device
  * @property {{ inputs: number, outputs: number }} edges
+ * @property {import("./split-places.js").SplitPlaces | null} [split] of a node on several devices
  * @property {string} [outside] of an item of an opened scope: bytes from and to ops outside of the scope
  * @property {Node | null} [extra] what another part of the page adds to the panel
  */
@@ -24,8 +26,8 @@ export const DOUBLE_CLICK_MILLISECONDS = 350;
  * @param {Detail} detail
  * @returns {Node[]}
  */
-export function groupTip({ group, look, timeUs }) {
-  const place = look ? [element("span", { class: "tip-device" }, deviceMark(look), look.label)] : [];
+export function groupTip({ group, look, split, timeUs }) {
+  const place = look ? [element("span", { class: "tip-device" }, deviceMark(look), look.label)] : split ? [splitLine(split.places.map((each) => each.look))] : [];
   return [
     element("strong", { class: "name" }, cutName(group.name)),
     ...place,
@@ -40,10 +42,10 @@ export function groupTip({ group, look, timeUs }) {
  * @returns {Node[]}
  */
 export function groupPanel(detail, onClose, onOpen) {
-  const { group, look, timeUs, edges, extra, outside } = detail;
+  const { group, look, timeUs, edges, extra, outside, split } = detail;
   const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
-    .../** @type {[string, Node | string][]} */ (extra ? [] : [["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING]]),
+    .../** @type {[string, Node | string][]} */ (extra || split ? [] : [["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING]]),
     ["Ops", formatCount(group.ops)],
     ["Time", timeUs === null ? timesOf(group) : formatTime(timeUs)],
     ["Outputs", formatBytes(group.output_bytes)],
@@ -57,6 +59,7 @@ export function groupPanel(detail, onClose, onOpen) {
     closeButton(onClose),
     open,
     element("h3", { class: "name" }, cutName(group.name, 400)),
+    ...(split ? [splitFacts(split)] : []),
     ...(extra ? [extra] : []),
     factList(rows),
     element("p", { class: "types name muted" }, types),

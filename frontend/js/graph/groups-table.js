@@ -7,6 +7,7 @@
 import { deviceMark, lockMark } from "./device-legend.js";
 import { element, setAttributes } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/format.js";
+import { SPLIT } from "./colouring.js";
 import { differences } from "./placement.js";
 import { orderGroups } from "./group-order.js";
 
@@ -29,6 +30,7 @@ export class GroupsTable {
   #groups;
   #looks;
   #timeOf;
+  #partsOf;
   #onChoose;
   #onSearch;
   #onSelect;
@@ -58,17 +60,19 @@ export class GroupsTable {
    * @param {{ search: string, row: string, column: string }} [options.words] for its rows
    * @param {readonly import("./devices.js").DeviceLook[]} options.looks empty: no device column
    * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
+   * @param {(group: Group) => readonly import("./colouring.js").Part[] | null} [options.partsOf] of one on several devices; null: not known yet
    * @param {(group: number) => void} options.onChoose -1 for none
    * @param {(found: Uint8Array | null) => void} options.onSearch [groups] 1: found; null: no search
    * @param {(groups: number[], isRange: boolean) => void} [options.onSelect] a row was chosen with Ctrl, or rows with Shift
    */
-  constructor(host, groups, { words = GROUP_WORDS, looks, timeOf, onChoose, onSearch, onSelect = (chosen) => onChoose(chosen.at(-1) ?? -1) }) {
+  constructor(host, groups, { words = GROUP_WORDS, looks, timeOf, partsOf = () => null, onChoose, onSearch, onSelect = (chosen) => onChoose(chosen.at(-1) ?? -1) }) {
     this.#search = element("input", { type: "search", placeholder: `Search ${words.search} and op types`, "aria-label": `Search ${words.search}` });
     this.#rowWord = words.row;
     this.#onSelect = onSelect;
     this.#groups = groups;
     this.#looks = looks;
     this.#timeOf = timeOf;
+    this.#partsOf = partsOf;
     this.#onChoose = onChoose;
     this.#onSearch = onSearch;
     const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0).map((column) =>
@@ -225,9 +229,10 @@ export class GroupsTable {
     }
     const device = this.#deviceOf(index);
     const look = device === null ? null : (this.#looks[device] ?? null);
-    const isSplit = device !== null && !look;
+    const parts = device === SPLIT ? (this.#partsOf(this.#groups[index]) ?? []) : [];
+    const several = [...parts.map((part) => deviceMark(this.#looks[part.device])), parts.length > 0 ? counted(parts.length, "device") : "several"];
     const lock = this.#marked.locked.includes(index) ? [lockMark()] : [];
-    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : [isSplit ? "several" : "–"]), ...lock);
+    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : device === SPLIT ? several : ["–"]), ...lock);
     cells.time.textContent = formatTime(this.#timeOf(this.#groups[index], device));
   }
 

@@ -1,16 +1,16 @@
 /** The effects of a placement: moved groups, load of each device, crossing edges. */
 
-import { formatBytes, formatCount } from "../ui/format.js";
+import { counted, formatBytes, formatCount } from "../ui/format.js";
+import { SPLIT } from "./colouring.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {import("../ui/contracts.js").Device} Device */
 
 /**
  * @typedef {object} Load load of one device under a placement
- * @property {number} groups
- * @property {number} timeUs sum over its groups
- * @property {number} outputBytes
- * @property {number} persistentBytes
+ * @property {number} groups that are there as a whole
+ * @property {number} parts of groups that are on other devices too
+ * @property {number} timeUs sum over its groups and parts
  */
 
 /**
@@ -60,20 +60,35 @@ export function timeOfKind(group, kind) {
  * @param {readonly Group[]} groups
  * @param {readonly Device[]} devices
  * @param {ArrayLike<number>} placement [groups]
+ * @param {ReadonlyMap<number, readonly import("./colouring.js").Part[]>} [partsOf] group on several devices → its parts, once
+ *   they are known
  * @returns {Load[]} [devices]
  */
-export function loads(groups, devices, placement) {
-  const sums = devices.map(() => ({ groups: 0, timeUs: 0, outputBytes: 0, persistentBytes: 0 }));
+export function loads(groups, devices, placement, partsOf = new Map()) {
+  const sums = devices.map(() => ({ groups: 0, parts: 0, timeUs: 0 }));
   groups.forEach((group, index) => {
     const load = sums[placement[index]];
     if (load) {
       load.groups += 1;
       load.timeUs += timeOn(group, devices[placement[index]]) ?? 0;
-      load.outputBytes += group.output_bytes;
-      load.persistentBytes += group.persistent_bytes;
+    }
+    for (const { device, timeUs } of load ? [] : (partsOf.get(index) ?? [])) {
+      sums[device].parts += 1;
+      sums[device].timeUs += timeUs;
     }
   });
   return sums;
+}
+
+/**
+ * Whether an edge is between two devices; where an end is on several, the placement alone does not say so.
+ *
+ * @param {ArrayLike<number>} placement [nodes]
+ * @param {{ source: number, target: number }} edge
+ */
+export function crosses(placement, { source, target }) {
+  const [from, to] = [placement[source], placement[target]];
+  return from !== to && from !== SPLIT && to !== SPLIT;
 }
 
 /**
@@ -84,16 +99,22 @@ export function loads(groups, devices, placement) {
  * @returns {{ edges: number, bytes: number }}
  */
 export function crossing(edges, placement) {
-  const cross = edges.filter(({ source, target }) => placement[source] !== placement[target]);
+  const cross = edges.filter((edge) => crosses(placement, edge));
   return { edges: cross.length, bytes: cross.reduce((sum, edge) => sum + edge.bytes, 0) };
 }
 
 /**
  * @param {readonly import("../ui/contracts.js").GroupEdge[]} edges
  * @param {ArrayLike<number>} placement [groups]
- * @returns {string} a sentence
+ * @param {readonly { bytes: number }[] | null} cuts the edges between ops on two devices; null: not known yet
+ * @returns {string} a sentence; empty: groups are on several devices, and it is not known yet what that cuts
  */
-export function crossingWords(edges, placement) {
+export function crossingWords(edges, placement, cuts) {
+  if (Array.from(placement).includes(SPLIT)) {
+    const bytes = (cuts ?? []).reduce((sum, cut) => sum + cut.bytes, 0);
+    const split = counted(Array.from(placement).filter((device) => device === SPLIT).length, "group");
+    return cuts ? `${split} on several devices; ${counted(cuts.length, "edge")} between ops cross devices (${formatBytes(bytes)}).` : "";
+  }
   const cross = crossing(edges, placement);
   return `${formatCount(cross.edges)} of ${formatCount(edges.length)} edges cross devices (${formatBytes(cross.bytes)}).`;
 }

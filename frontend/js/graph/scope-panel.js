@@ -6,12 +6,13 @@
 import { element } from "../ui/dom.js";
 import { counted, cutName, formatBytes } from "../ui/format.js";
 import { getJson, showFailure } from "../ui/server.js";
-import { colouring } from "./colouring.js";
+import { colouring, SPLIT } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
 import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { crumbsOf, scopeAddress } from "./scope-path.js";
+import { splitPlaces, timeOfParts } from "./split-places.js";
 import { Tip } from "../ui/tip.js";
 
 /** @typedef {import("../ui/contracts.js").ScopeGraph} ScopeGraph */
@@ -40,6 +41,10 @@ export class ScopePanel {
   #path = [];
   /** @type {ScopeGraph | null} */
   #scope = null;
+  /** @type {ArrayLike<number> | null} [items] */
+  #placement = null;
+  /** Of the items on several devices. @type {ReadonlyMap<number, readonly import("./colouring.js").Part[]>} */
+  #parts = new Map();
   /** @type {Int32Array} [ops of the graph] the item of each, -1 for none */
   #itemOfOp = new Int32Array(0);
   /** @type {GraphView | null} */
@@ -144,7 +149,8 @@ export class ScopePanel {
     this.#table = new GroupsTable(rows, scope.groups, {
       words: { search: "scopes, ops", row: "row", column: "Scope or op" },
       looks: this.#around().facts.looks,
-      timeOf: this.#around().timeOf,
+      timeOf: (item) => this.#timeOf(item),
+      partsOf: (item) => this.#parts.get(item.id) ?? null,
       onChoose: (item) => this.#choose(item),
       onSearch: () => {},
     });
@@ -179,18 +185,20 @@ export class ScopePanel {
     if (!scope) {
       return;
     }
-    const { colour, facts, costs, stepFactsOf, timeOf } = this.#around();
+    const { colour, facts, costs, stepFactsOf } = this.#around();
     const count = scope.groups.length;
     const group = Number(this.#path[0]);
     const step = facts.step ? (stepFactsOf?.(this.#itemOfOp, count) ?? null) : null;
     const device = facts.placement?.[group] ?? null;
     const placement = device === null ? null : (step?.deviceOf ?? new Int32Array(count).fill(device));
+    this.#placement = placement;
+    this.#parts = step?.parts ?? new Map();
     const painted = colouring(
       colour,
       {
         ...facts,
         placement,
-        timeUs: scope.groups.map((item, index) => timeOf(item, placement?.[index] ?? null)),
+        timeUs: scope.groups.map((item) => this.#timeOf(item)),
         bytes: scope.groups.map((item) => item.output_bytes),
         step,
         gainShare: facts.gainShare && new Array(count).fill(facts.gainShare[group]),
@@ -198,7 +206,7 @@ export class ScopePanel {
       },
       count,
     );
-    this.#view?.show({ ...painted, placement });
+    this.#view?.show({ ...painted, placement, cut: step?.cut });
     this.#table?.show(placement);
     this.#onPaint(painted);
   }
@@ -268,18 +276,25 @@ export class ScopePanel {
    */
   #detail(item) {
     const scope = /** @type {ScopeGraph} */ (this.#scope);
-    const { facts, timeOf } = this.#around();
-    const device = facts.placement?.[Number(this.#path[0])] ?? null;
+    const { looks } = this.#around().facts;
+    const device = this.#placement?.[item] ?? null;
     return {
       group: scope.groups[item],
-      look: device === null ? null : (facts.looks[device] ?? null),
-      timeUs: timeOf(scope.groups[item], device),
+      look: device === null ? null : (looks[device] ?? null),
+      timeUs: this.#timeOf(scope.groups[item]),
+      split: device === SPLIT ? splitPlaces(this.#parts.get(item) ?? null, looks, "") : null,
       edges: {
         inputs: scope.edges.filter(({ target }) => target === item).length,
         outputs: scope.edges.filter(({ source }) => source === item).length,
       },
       outside: `${formatBytes(scope.inputs[item])} in, ${formatBytes(scope.outputs[item])} out`,
     };
+  }
+
+  /** @param {import("../ui/contracts.js").Group} item */
+  #timeOf(item) {
+    const parts = this.#parts.get(item.id);
+    return parts ? timeOfParts(parts) : this.#around().timeOf(item, this.#placement?.[item.id] ?? null);
   }
 
   #drawBar() {

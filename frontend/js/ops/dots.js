@@ -56,8 +56,7 @@ export function square({ data, width, height }, x, y, side, colour) {
  * @property {ArrayLike<number>} x [nodes]
  * @property {ArrayLike<number>} y [nodes]
  * @property {ArrayLike<number>} sizes [nodes]
- * @property {ArrayLike<number>} group [nodes]
- * @property {Uint32Array} colours [groups]
+ * @property {Uint32Array} colours [nodes]
  */
 
 /**
@@ -66,9 +65,9 @@ export function square({ data, width, height }, x, y, side, colour) {
  * @param {Dots} dots
  * @param {(act: (node: number) => void) => void} each calls `act` for each node that may be seen
  */
-export function drawDots(pixels, { scale, left, top }, { x, y, sizes, group, colours }, each) {
+export function drawDots(pixels, { scale, left, top }, { x, y, sizes, colours }, each) {
   each((node) => {
     const side = Math.max(1, Math.round(sizes[node] * scale));
-    square(pixels, left + x[node] * scale, top + y[node] * scale, side, colours[group[node]]);
+    square(pixels, left + x[node] * scale, top + y[node] * scale, side, colours[node]);
   });
 }

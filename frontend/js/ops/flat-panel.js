@@ -41,6 +41,8 @@ export class FlatPanel {
   #table = null;
   /** @type {ArrayLike<number> | null} */
   #placement = null;
+  /** @type {ArrayLike<number> | null} [ops] where groups are on several devices, once the step says so */
+  #deviceOfNode = null;
   #op = -1;
   #tip = new Tip();
   #words = element("p", { class: "hint name flat-words", role: "status" });
@@ -159,7 +161,8 @@ export class FlatPanel {
     return {
       show: (picture) => {
         this.#placement = picture.placement;
-        view.show(picture);
+        this.#deviceOfNode = (drawn === "ops" && picture.deviceOfNode) || null;
+        view.show({ ...picture, deviceOfNode: this.#deviceOfNode });
       },
       light: (lit) => view.light(lit),
       choose: (group, reveal) => {
@@ -212,7 +215,7 @@ export class FlatPanel {
 
   /** @param {number} op */
   #deviceOf(op) {
-    return this.#placement?.[this.#groupOf(op)] ?? -1;
+    return this.#deviceOfNode?.[op] ?? this.#placement?.[this.#groupOf(op)] ?? -1;
   }
 
   /**

@@ -6,6 +6,7 @@
  * one, left out while the placement changes.
  */
 
+import { crosses } from "../graph/placement.js";
 import { onThemeChange } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
 import { EdgePicture } from "./edge-picture.js";
@@ -20,6 +21,7 @@ import { centred, fitted, panned, pixelAt, seen, zoomed } from "./viewport.js";
  * @property {readonly { colour: string, shape: string }[]} looks colours of the style sheet (`--ramp-2`), or `#rrggbb`
  * @property {ArrayLike<number>} lookOf [groups] an index of `looks`
  * @property {ArrayLike<number> | null} placement [groups]
+ * @property {ArrayLike<number> | null} [deviceOfNode] [nodes] their devices where groups are on several, in the order of the looks
  *
  * @typedef {object} Listeners called with -1 for none
  * @property {(node: number) => void} onChoose
@@ -86,7 +88,7 @@ export class FlatView {
 
   /** @param {Picture} picture colours by group, and the placement that they are of */
   show(picture) {
-    const samePlacement = equal(picture.placement, this.#picture.placement);
+    const samePlacement = equal(picture.placement, this.#picture.placement) && picture.deviceOfNode === this.#picture.deviceOfNode;
     this.#picture = picture;
     this.#paint();
     if (!samePlacement) {
@@ -228,11 +230,12 @@ export class FlatView {
   }
 
   #drawCrossing() {
-    const { placement } = this.#picture;
+    const { placement, deviceOfNode } = this.#picture;
     const { source, target, group } = this.#graph;
     if (placement) {
-      const crosses = (/** @type {number} */ edge) => placement[group[source[edge]]] !== placement[group[target[edge]]];
-      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, CROSSING_EMPHASIS);
+      const devices = deviceOfNode ?? Array.from(group, (each) => placement[each]);
+      const isCrossing = (/** @type {number} */ edge) => crosses(devices, { source: source[edge], target: target[edge] });
+      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), isCrossing, CROSSING_EMPHASIS);
     }
   }
 

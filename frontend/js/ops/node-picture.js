@@ -32,7 +32,9 @@ export class NodePicture {
   #picture = { looks: [{ colour: "--node-unplaced", shape: "ellipse" }], lookOf: [], placement: null };
   /** @type {ArrayLike<number> | null} */
   #lit = null;
-  /** @type {Uint32Array} [groups] */
+  /** @type {ArrayLike<number>} [nodes] the look of each, or that of its group */
+  #lookOf = [];
+  /** @type {Uint32Array} [nodes] */
   #colours;
   /** @type {(node: number) => string} */
   #nameOf = () => "";
@@ -45,7 +47,7 @@ export class NodePicture {
     this.#graph = graph;
     this.nodesOf = nodesOf;
     this.#grid = new NodeGrid(graph.x, graph.y, graph.width, graph.height);
-    this.#colours = new Uint32Array(nodesOf.length);
+    this.#colours = new Uint32Array(graph.count);
   }
 
   /**
@@ -58,9 +60,10 @@ export class NodePicture {
     const surface = hexOf("--surface");
     const plain = picture.looks.map((look) => packed(hexOf(look.colour)));
     const faded = picture.looks.map((look) => packed(mixed(hexOf(look.colour), surface, FADED)));
-    for (let group = 0; group < this.#colours.length; group += 1) {
-      const look = picture.lookOf[group] ?? 0;
-      this.#colours[group] = (lit && !lit[group] ? faded : plain)[look];
+    const { group } = this.#graph;
+    this.#lookOf = picture.deviceOfNode ?? Array.from(group, (each) => picture.lookOf[each] ?? 0);
+    for (let node = 0; node < this.#colours.length; node += 1) {
+      this.#colours[node] = (lit && !lit[group[node]] ? faded : plain)[this.#lookOf[node]];
     }
   }
 
@@ -107,8 +110,8 @@ export class NodePicture {
     const image = picture.createImageData(width, height);
     const pixels = { data: new Uint32Array(image.data.buffer), width, height };
     const scaled = { scale: view.scale * ratio, left: view.left * ratio, top: view.top * ratio };
-    const { x, y, sizes, group } = this.#graph;
-    const dots = { x, y, sizes, group, colours: this.#colours };
+    const { x, y, sizes } = this.#graph;
+    const dots = { x, y, sizes, colours: this.#colours };
     drawDots(pixels, scaled, dots, (act) => this.#grid.inBox(seen(view, size, 8), act));
     this.#drawChosenDots(pixels, scaled, chosen);
     picture.putImageData(image, 0, 0);
@@ -125,14 +128,14 @@ export class NodePicture {
   #drawChosenDots(pixels, { scale, left, top }, chosen) {
     const accent = packed(hexOf("--accent"));
     const { x, y, sizes } = this.#graph;
-    const squares = (/** @type {number} */ rim, /** @type {number} */ paint) => {
+    const squares = (/** @type {number} */ rim, /** @type {(node: number) => number} */ paintOf) => {
       for (const node of this.nodesOf[chosen] ?? []) {
         const side = Math.max(2, Math.round(sizes[node] * scale)) + 2 * rim;
-        square(pixels, left + x[node] * scale, top + y[node] * scale, side, paint);
+        square(pixels, left + x[node] * scale, top + y[node] * scale, side, paintOf(node));
       }
     };
-    squares(RIM_PIXELS, accent);
-    squares(0, this.#colours[chosen]);
+    squares(RIM_PIXELS, () => accent);
+    squares(0, (node) => this.#colours[node]);
   }
 
   /**
@@ -141,13 +144,13 @@ export class NodePicture {
    */
   #drawShapes(context, { view, size, chosen }) {
     const { group } = this.#graph;
-    const { looks, lookOf } = this.#picture;
+    const { looks } = this.#picture;
     /** @type {Map<string, number[]>} look and whether it is faded → nodes */
     const alike = new Map();
     /** @type {number[]} */
     const nodes = [];
     this.#grid.inBox(seen(view, size, view.scale), (node) => {
-      const key = `${lookOf[group[node]] ?? 0} ${!this.#lit || this.#lit[group[node]] ? 1 : FADED}`;
+      const key = `${this.#lookOf[node]} ${!this.#lit || this.#lit[group[node]] ? 1 : FADED}`;
       const found = alike.get(key) ?? [];
       alike.set(key, found);
       found.push(node);
@@ -179,14 +182,13 @@ export class NodePicture {
    * @param {number} chosen
    */
   #markChosen(context, view, nodes, chosen) {
-    const { looks, lookOf } = this.#picture;
-    const points = pointsOf((looks[lookOf[chosen] ?? 0] ?? looks[0]).shape);
+    const { looks } = this.#picture;
     context.strokeStyle = hexOf("--accent");
     context.lineWidth = RIM_PIXELS;
     context.beginPath();
     for (const node of nodes) {
       if (this.#graph.group[node] === chosen) {
-        this.#trace(context, view, node, points, RIM_PIXELS);
+        this.#trace(context, view, node, pointsOf((looks[this.#lookOf[node]] ?? looks[0]).shape), RIM_PIXELS);
       }
     }
     context.stroke();

@@ -26,6 +26,7 @@ import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { ViewAddress } from "../run/view-address.js";
 import { bestGains, gainsOfAll } from "../step/gains.js";
+import { boundaryWords } from "../step/boundary.js";
 import { nodeFacts } from "../step/node-facts.js";
 import { KeptPlacements } from "../run/kept-placements.js";
 import { StepPanel } from "../step/step-panel.js";
@@ -61,6 +62,8 @@ class RunPage {
   #trials = 0;
   /** @type {import("../step/step.js").Step | null} of the shown placement, once it is known */
   #shownStep = null;
+  /** @type {import("../graph/colouring.js").StepFacts | null} of its groups */
+  #shownFacts = null;
   #announcer;
   #address;
   #frame = 0;
@@ -102,10 +105,12 @@ class RunPage {
         this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
       onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
     };
+    const ops = { groupOf: (/** @type {number} */ op) => this.#step.groupOf(op), opName: (/** @type {number} */ op) => this.#step.opName(op) };
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, {
       onChoose: (group) => this.#compare && this.#chooseGroup(group),
       extraOf: (_, device) => this.#tryIt?.controls(device) ?? null,
       onFill: () => this.#tryIt?.drawCosts(),
+      boundaryOf: (group) => (this.#shownStep ? boundaryWords(this.#shownStep.cuts, group, ops) : ""),
       onSelect: (groups) => this.#select(groups),
       onDrag: root.dataset.file === undefined ? (group, event) => this.#tryIt.drag(group, event) : undefined,
     });
@@ -261,7 +266,7 @@ class RunPage {
     const { placement, words } = this.#shown;
     this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
     this.#decisions.show(this.#state, this.#shown.episodeIndex);
-    this.#shownStep = null;
+    this.#shownStep = this.#shownFacts = null;
     this.#panel.show(placement);
     this.#step.show(this.#explained(), this.#shown.isLive);
     this.#drawNumbers();
@@ -275,10 +280,10 @@ class RunPage {
     const { base, placement, trial, sentence } = this.#shown;
     const known = trial ? null : (base?.stepTimeUs ?? null);
     const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
-    this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
+    this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement, this.#shownFacts?.parts), stepTimeUs);
     this.#tryIt.draw(this.#shownStep);
     this.#compare.show(this.#shown.compared, this.#shownStep);
-    setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement)}` : "");
+    setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement, this.#shownStep?.cuts ?? null)}` : "");
     setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs));
   }
 
@@ -316,10 +321,11 @@ class RunPage {
     this.#shownStep = step;
     this.#tryIt.onStep(step);
     this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes));
-    if (step) {
+    this.#shownFacts = step && nodeFacts(step, this.#step.groupOfOp, this.#graph.groups.length);
+    if (this.#shownFacts) {
       this.#drawNumbers();
       this.#panel.refreshPanel();
-      this.#panel.know({ step: nodeFacts(step, this.#step.groupOfOp, this.#graph.groups.length) });
+      this.#panel.know({ step: this.#shownFacts });
     }
   }
 

@@ -183,13 +183,13 @@ export class StepPanel {
     this.#axis.setLength(step.stepTimeUs);
     this.#timeline.show(step, (op) => this.groupName(op));
     this.#memory.show(step);
-    this.#chain.show(step, (op) => this.#opName(op));
+    this.#chain.show(step, (op) => this.opName(op));
     this.#list.show(step, /** @type {OpNames} */ (this.#ops), (op) => this.groupName(op));
     setText(this.#part("sentence"), stepSentence(step));
     setText(this.#part("bound"), boundSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
     this.#part("devices").replaceChildren(deviceTable(step, this.#looks));
-    const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
+    const lists = peakLists(step, this.#looks, (op) => this.opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();
     this.#onStep(shown.key === this.#shown?.key ? step : null);
@@ -265,7 +265,7 @@ export class StepPanel {
    */
   #activityWords(step, activity) {
     const [start, end] = step.span(activity);
-    const name = cutName(this.#opName(step.opOf(activity)), 80);
+    const name = cutName(this.opName(step.opOf(activity)), 80);
     const where = placeOf(step, activity, this.#labels);
     const awaited = step.awaited(activity);
     const lines = [
@@ -275,7 +275,7 @@ export class StepPanel {
       `${where}: ${formatTime(end - start)}, from ${formatTime(start, 4)}, ${formatShare((end - start) / step.stepTimeUs)} of the step`,
     ];
     if (awaited !== NONE) {
-      const of = cutName(this.#opName(step.opOf(awaited)), 60);
+      const of = cutName(this.opName(step.opOf(awaited)), 60);
       lines.push(`waited for ${step.isTransfer(awaited) ? "the transfer of " : ""}${of}`);
     }
     return step.isCritical[activity] ? [...lines, "on the critical chain"] : lines;
@@ -293,7 +293,7 @@ export class StepPanel {
     const lines = [`${device} idles ${formatTime(length)}: ${IDLE_CAUSES[names[step.array("idle.cause")[index]]]}`];
     const activity = step.array("idle.activity")[index];
     if (activity !== NONE) {
-      const of = cutName(this.#opName(step.opOf(activity)), 60);
+      const of = cutName(this.opName(step.opOf(activity)), 60);
       lines.push(`mostly ${step.isTransfer(activity) ? "the transfer of " : ""}${of}, ${placeOf(step, activity, this.#labels)}`);
     }
     return lines;
@@ -315,7 +315,7 @@ export class StepPanel {
   }
 
   /** @param {number} op */
-  #opName(op) {
+  opName(op) {
     return this.#ops?.names[op] ?? `op ${op}`;
   }
 
@@ -334,7 +334,7 @@ export class StepPanel {
    * @returns {string} the name of its group
    */
   groupName(op) {
-    return this.#groups[this.groupOf(op)]?.name ?? this.#opName(op);
+    return this.#groups[this.groupOf(op)]?.name ?? this.opName(op);
   }
 
   /** @param {string} name */

@@ -79,6 +79,17 @@ export class Step {
     return found;
   }
 
+  /**
+   * The pairs of ops with an edge and two devices. Browsers keep answers of an older version for a day,
+   * which have none.
+   *
+   * @returns {{ source: number, target: number, bytes: number }[]}
+   */
+  get cuts() {
+    const [source, target, bytes] = ["source", "target", "bytes"].map((name) => this.#arrays.get(`cut.${name}`) ?? []);
+    return Array.from(source, (op, index) => ({ source: op, target: target[index], bytes: bytes[index] }));
+  }
+
   /** @param {number} activity */
   isTransfer(activity) {
     return activity >= this.opCount;

@@ -1,5 +1,6 @@
 /** A placement made by hand on the page of a run: moves with undo and redo, locks, keeping, downloads. */
 
+import { SPLIT } from "../graph/colouring.js";
 import { element, find } from "../ui/dom.js";
 import { counted, cutName } from "../ui/format.js";
 import { post } from "../ui/server.js";
@@ -214,7 +215,9 @@ export class TryIt {
     const gains = isLocked ? null : this.#gainsOf(movable);
     const moves = moveButtons(this.#looks, current, gains, (to) => this.move(to), groups.length);
     const stay = element("p", { class: "hint stays", hidden: isLocked || movable.length === groups.length }, stayWords(groups.length - movable.length));
-    return element("div", { class: "try-controls" }, moves, lock, stay);
+    const isSplit = groups.length === 1 && current === SPLIT;
+    const whole = element("p", { class: "hint whole", hidden: !isSplit }, "If all of it went to one device:");
+    return element("div", { class: "try-controls" }, whole, moves, lock, stay);
   }
 
   /**

@@ -182,7 +182,7 @@ def test_the_bytes_for_a_browser_hold_the_whole_explanation() -> None:
         assert first[device + 1] - first[device] == peak["holdings"]
 
 
-def test_the_boundary_inside_a_split_group_is_sent() -> None:
+def test_the_boundary_between_devices_is_sent() -> None:
     graph = make_graph(list("abcd"), [("a", "b"), ("b", "c"), ("c", "d")])
     grouping = dataclasses.replace(
         group_ops(graph, make_costs(4), 2), names=("abc", "d"), group_of_op=np.array([0, 0, 0, 1], dtype=np.int32)
@@ -191,7 +191,7 @@ def test_the_boundary_inside_a_split_group_is_sent() -> None:
     explained = session.explain(session.by_op(np.array([0, 0, 1, 0], dtype=np.int32)))
     arrays, _ = unpack_tensors(explanation_to_bytes(session, explained), "explanation")
     cuts = list(zip(*(arrays[f"cut.{name}"].tolist() for name in ("source", "target")), strict=True))
-    assert cuts == [(1, 2)], "not from c to d, which is of another group"
+    assert cuts == [(1, 2), (2, 3)], "inside a group and between two"
 
 
 def test_a_split_placement_goes_through_its_parts_and_back() -> None:

@@ -48,7 +48,7 @@ def graph_page(
         "graph": graph,
         "project": graph.project,
         "summary": graph.summary,
-        "facts": [*reading_facts(summary), *row_facts(graph)],
+        "facts": [*reading_facts(summary), *row_facts(graph, summary)],
         "shares": shares_of(summary),
         "unknown": unknown_ops_of(summary),
         "cpu_ops": cpu_ops_of(summary),

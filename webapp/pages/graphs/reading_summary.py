@@ -228,10 +228,12 @@ def reading_facts(summary: GraphSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def row_facts(graph: Graph) -> list[tuple[str, str]]:
-    """More options of the reading, from the graph's row: term and value."""
+def row_facts(graph: Graph, summary: GraphSummary) -> list[tuple[str, str]]:
+    """More options of the reading, from the graph's row, and what they made: term and value."""
     options = graph.own_options
     facts = [("Groups requested", groups_text(options.groups))]
+    if levels := summary.get("levels"):
+        facts.append(("Levels", ", ".join(f"{groups:,}" for groups in levels) + " groups"))
     if graph.has_times:
         on = f", for {options.profile_kind} alone" if options.profile_kind else ""
         facts.append(("Measured times", f"{graph.times_name}{on}"))

@@ -26,8 +26,9 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         "op": Word("Op", "One operation of the graph, such as a convolution or an addition."),
         "group": Word(
             "Group",
-            "Ops that run on the same device and move together. A graph of thousands of ops is merged into 128 groups, "
-            "unless you ask for another number when you upload it.",
+            "Ops that move together. A large graph is merged into groups of several levels, from some 32 to every op by "
+            "itself; the pages show about 128. A search may split such a group over devices; other methods keep it on "
+            "one. Another number, asked for when you upload the graph, fixes one level.",
         ),
         "outputs": Word(
             "Outputs and variables",
@@ -57,7 +58,7 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
     },
     RUN: {
-        "placement": Word("Placement", "It says on which device each group runs. It is the answer of a run."),
+        "placement": Word("Placement", "It says on which device each group, or each part of one, runs. It is the answer of a run."),
         "step_time": Word(
             "Step time",
             "How long one execution of the placed graph takes; for a training graph, one training step. It is "
