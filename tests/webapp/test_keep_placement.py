@@ -1,5 +1,6 @@
 """A person keeps placements on the page of a run: by hand, from an event, from a file; renames, downloads, deletes."""
 
+import dataclasses
 import json
 import re
 import threading
@@ -14,6 +15,7 @@ from django.test import Client
 from engine import api
 from engine.bench.problems import regrouped
 from engine.files.tensor_file import unpack_tensors
+from engine.graphs.grouping.nesting import Levels
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER
 from webapp import handler
@@ -23,7 +25,7 @@ from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.placements import keeping
 from webapp.placements.models import Placement
-from webapp.runs.models import Run
+from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
 
 JSON = {"accept": "application/json"}
@@ -231,6 +233,27 @@ def test_a_group_on_several_devices_is_kept_op_by_op_and_moved_around(client: Cl
     explained = client.post(f"/runs/{run.id}/step", {"placement": json.dumps(whole), "base": row["id"]})
     assert unpack_tensors(explained.content, "answer")[1]["step_time_us"] == moved["step_time_us"]
     assert "-1 is not in the cluster" in error_of(kept(client, run, placement=whole))
+
+
+def test_split_groups_of_an_event_and_of_another_run_stay_where_they_are(client: Client, run: Run) -> None:
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    merged, single = regrouped(prepared, 1), regrouped(prepared, None)
+    levels = Levels.of(merged.graph, [merged.grouping, single.grouping], merged.grouping)
+    PreparedBlob.objects.update(blob=dataclasses.replace(merged, levels=levels).to_bytes())
+    assert merged.grouping.group_count == 1
+    parts = [[0] * (single.grouping.group_count - 1) + [1]]
+    device_of_op = [parts[0][group] for group in single.grouping.group_of_op]
+    event = {"type": "episode", "placement": [api.SPLIT], "parts": parts}
+    Event.objects.create(job_id=run.id, seq=2, type="episode", data=json.dumps(event))
+    other = Run.objects.create(graph=run.graph, cluster=CLUSTER, method="heft", settings={}, evaluations=9, seed=1)
+    Answer.objects.create(run=other, step_time_us=9.0, device_of_group=[api.SPLIT], parts=parts)
+    for base in ("event-2", f"run-{other.id}"):
+        explained = client.post(f"/runs/{run.id}/step", {"placement": json.dumps([api.SPLIT]), "base": base})
+        assert unpack_tensors(explained.content, "answer")[0]["op.device"].tolist() == device_of_op
+    row = kept(client, run, placement=[api.SPLIT], base="event-2", is_moved="false").json()
+    assert (row["run_seq"], row["origin"], row["parent"], row["split_groups"]) == (2, "run", None, 1)
+    gains = client.post(f"/runs/{run.id}/gains.json", {"placement": json.dumps([api.SPLIT]), "base": "event-2"}).json()
+    assert None not in gains["step_time_us"][0], "it may go to each device as a whole"
 
 
 def test_what_waits_for_a_child_too_simulates_in_a_slot_of_the_explanations(

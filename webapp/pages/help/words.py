@@ -58,7 +58,9 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
     },
     RUN: {
-        "placement": Word("Placement", "It says on which device each group, or each part of one, runs. It is the answer of a run."),
+        "placement": Word(
+            "Placement", "It says on which device each group, or each part of one, runs. It is the answer of a run."
+        ),
         "step_time": Word(
             "Step time",
             "How long one execution of the placed graph takes; for a training graph, one training step. It is "
