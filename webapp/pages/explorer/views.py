@@ -21,6 +21,7 @@ from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.placements.keeping import belongs_to, given_of
+from webapp.placements.models import Placement
 from webapp.runs.models import Run
 from webapp.runs.sessions import require_explainable, session_of
 
@@ -131,11 +132,16 @@ def _devices_of_base(session: api.Session, run: Run, request: HttpRequest) -> ap
         return session.by_levels(placement_at(run.id, integer_in_address("base", name, lowest=1, highest=LARGEST_SEQ)))
     if kind is BaseKind.RUN:
         return session.by_levels(other_answer_or_404(run, run_or_404(name).id).placement)
-    kept = placement_or_404(name)
+    return given_of(kept_of(run, name))
+
+
+def kept_of(run: Run, placement_id: str) -> Placement:
+    """A kept placement of the run's graph on its cluster. Raises PlacementError for another one, Http404."""
+    kept = placement_or_404(placement_id)
     if not belongs_to(kept, run):
         allowed = "a placement of this graph on this cluster"
         raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)
-    return given_of(kept)
+    return kept
 
 
 def integers(request: HttpRequest, name: str) -> list[int]:

@@ -27,8 +27,8 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         "group": Word(
             "Group",
             "Ops that move together. A large graph is merged into groups of several levels, from some 32 to every op by "
-            "itself; the pages show about 128. A search may split such a group over devices; other methods keep it on "
-            "one. Another number, asked for when you upload the graph, fixes one level.",
+            "itself; the pages show about 128. A search may split such a group over devices, other methods keep it "
+            "whole. Another number, asked for when you upload the graph, fixes one level.",
         ),
         "outputs": Word(
             "Outputs and variables",

@@ -16,7 +16,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.handler import EXPLAINING, WAITING, a_slot_to_explain, in_threads
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
-from webapp.pages.explorer.views import FOR_A_DAY, BaseKind, base_of, hand_made, integers
+from webapp.pages.explorer.views import FOR_A_DAY, BaseKind, base_of, hand_made, integers, kept_of
 from webapp.pages.placements.page import placement_or_404, placement_to_json, whole_to_json
 from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
 from webapp.pages.runs.page import run_or_404
@@ -49,7 +49,7 @@ def keep(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     run = run_or_404(run_id)
     given = hand_made(session_of(run), run, request)
     kind_of_base, base = base_of(request) or (None, "")
-    parent = placement_or_404(base) if kind_of_base is BaseKind.KEPT else None
+    parent = kept_of(run, base) if kind_of_base is BaseKind.KEPT else None
     seq = _event(run, base) if kind_of_base is BaseKind.EVENT else None
     kind = Placement.RUN if seq is not None and request.POST.get("is_moved") == "false" else Placement.HAND
     locked = integers(request, "locked") if "locked" in request.POST else []
