@@ -241,12 +241,12 @@ def test_split_groups_of_an_event_and_of_another_run_stay_where_they_are(client:
     levels = Levels.of(merged.graph, [merged.grouping, single.grouping], merged.grouping)
     PreparedBlob.objects.update(blob=dataclasses.replace(merged, levels=levels).to_bytes())
     assert merged.grouping.group_count == 1
-    parts = [[0] * (single.grouping.group_count - 1) + [1]]
+    parts: list[list[int]] = [[0] * (single.grouping.group_count - 1) + [1]]
     device_of_op = [parts[0][group] for group in single.grouping.group_of_op]
     event = {"type": "episode", "placement": [api.SPLIT], "parts": parts}
     Event.objects.create(job_id=run.id, seq=2, type="episode", data=json.dumps(event))
     other = Run.objects.create(graph=run.graph, cluster=CLUSTER, method="heft", settings={}, evaluations=9, seed=1)
-    Answer.objects.create(run=other, step_time_us=9.0, device_of_group=[api.SPLIT], parts=parts)
+    Answer.objects.create(run=other, step_time_us=9.0, device_of_group=[api.SPLIT], parts=[[*part] for part in parts])
     for base in ("event-2", f"run-{other.id}"):
         explained = client.post(f"/runs/{run.id}/step", {"placement": json.dumps([api.SPLIT]), "base": base})
         assert unpack_tensors(explained.content, "answer")[0]["op.device"].tolist() == device_of_op

@@ -26,7 +26,7 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         "op": Word("Op", "One operation of the graph, such as a convolution or an addition."),
         "group": Word(
             "Group",
-            "Ops that move together. A large graph is merged into groups of several levels, from some 32 to every op by "
+            "Ops that move together. A large graph is merged into groups of several levels, from some 32 to each op by "
             "itself; the pages show about 128. A search may split such a group over devices, other methods keep it "
             "whole. Another number, asked for when you upload the graph, fixes one level.",
         ),
