@@ -77,7 +77,7 @@ def test_upload_with_options_read_again_and_measure(
     options.get_by_label("Groups", exact=True).fill("few")
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
-    expect(options.get_by_role("alert")).to_have_text("groups: 'few'. Allowed: an integer from 1, or all.")
+    expect(options.get_by_role("alert")).to_have_text("groups: 'few'. Allowed: auto, an integer from 1, or all.")
     expect(options.get_by_label("Groups", exact=True)).to_be_focused()
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()

@@ -91,7 +91,9 @@ def test_a_viewer_may_try_a_move(client: Client, run: Run) -> None:
     path = path_of(client, run)
     for name in ("step", "gains.json"):
         assert client.post(path + name, sent).content == client.post(f"/runs/{run.id}/{name}", sent).content
-        assert client.post(path + name, {**sent, "base": str(run.id)}).status_code == 404, "a row beside the run"
+        assert client.post(path + name, {**sent, "base": "event-1"}).status_code == 200, "a placement of this run"
+        for other in (str(run.id), f"run-{run.id}"):
+            assert client.post(path + name, {**sent, "base": other}).status_code == 404, "a row beside the run"
 
 
 @pytest.mark.parametrize("kind", ["run", "comparison"])

@@ -97,13 +97,13 @@ def test_without_options_everything_is_as_usual(client: Client, project: Project
         assert graph.choices_words == ""
 
 
-def test_a_row_from_before_there_were_options_has_the_usual_ones(graph: Graph) -> None:
+def test_a_row_from_before_there_were_options_has_the_usual_ones_of_then(graph: Graph) -> None:
     Graph.objects.update(options={})
     graph.refresh_from_db()
-    assert graph.own_options == GraphOptions()
+    assert graph.own_options == GraphOptions(groups=128)
 
 
-ALLOWED_GROUPS = "allowed: an integer from 1, or all"
+ALLOWED_GROUPS = "allowed: auto, an integer from 1, or all"
 BAD_OPTIONS = [
     ({"batch_size": "0"}, "batch_size", "batch size: 0; allowed: an integer from 1 to 2147483647"),
     ({"batch_size": "-3"}, "batch_size", "batch size: -3; allowed: "),

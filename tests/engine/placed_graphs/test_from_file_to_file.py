@@ -19,7 +19,7 @@ def test_a_saved_model_is_placed_and_runs(tmp_path: Path) -> None:
     source, stored, placed = (tmp_path / name for name in ("saved_model.zip", "placement.json", "placed.pbtxt"))
     prepared = api.prepare(source, ".zip", no_progress, LIMITS, groups=None)
     devices = np.random.default_rng(0).integers(0, 2, prepared.grouping.group_count)
-    placement = api.placement_to_json(prepared, api.parse_cluster("2xK80"), devices.tolist())
+    placement = api.placement_to_json(prepared, api.parse_cluster("2xK80"), api.SplitPlacement(devices.tolist()))
     stored.write_text(json.dumps(placement))
     assert main(["apply", str(source), "--placement", str(stored), "--out", str(placed), "--short-devices"]) == 0
     fetches: list[api.Json] = list(prepared.origin.fetches)

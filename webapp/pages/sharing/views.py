@@ -19,6 +19,7 @@ from webapp.handler import DATA, in_threads
 from webapp.jobs.stream import JobEvents, Source, read
 from webapp.pages.comparisons.page import comparison_or_404, context_of
 from webapp.pages.events import event_stream, events_page
+from webapp.pages.explorer.views import BaseKind, base_of
 from webapp.pages.runs.page import run_context, run_or_404
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, link_of
@@ -42,11 +43,17 @@ def of_run(view: View) -> View:
     @wraps(view)
     def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
         link = link_or_404(token)
-        if link.run_id is None or "base" in request.POST:  # which names a row beside the run
+        if link.run_id is None or _names_another_row(request):
             raise Http404(NO_LINK)
         return view(request, run_id=link.run_id, **more)
 
     return shared
+
+
+def _names_another_row(request: HttpRequest) -> bool:
+    """Whether a placement by hand is made of a row beside the run, such as a kept placement."""
+    base = base_of(request)
+    return base is not None and base[0] is not BaseKind.EVENT
 
 
 def of_graph(view: View) -> View:
