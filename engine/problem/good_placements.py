@@ -39,6 +39,11 @@ class GoodPlacements:
         for index in better[np.argsort(step_time_us[better], kind="stable")][:MOST_OF_A_BATCH]:
             self._add(placements[index], float(step_time_us[index]))
 
+    def settle(self, placement: NDArray[np.int32], step_time_us: float) -> None:
+        """Keep `placement` [groups] in place of the best one, if that takes `step_time_us` too."""
+        if self._kept and self._kept[0][0] == step_time_us:
+            self._kept[0] = (step_time_us, placement.astype(np.int32, copy=True))
+
     def _limit_us(self) -> float:
         """The step time that a placement must beat to be kept."""
         return self._kept[-1][0] if len(self._kept) == MOST_KEPT else math.inf

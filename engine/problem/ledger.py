@@ -169,6 +169,16 @@ class Ledger:
             self.best_placement = placement.astype(np.int32, copy=True)
             self.best_step_time_us = step_time_us if missing_bytes == 0 else None
 
+    def settle(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+        """Answer with `placement` [groups], which was evaluated, unless the best so far is better than that."""
+        if self._parent is not None:
+            self._parent.settle(self.lifted(placement), step_time_us, missing_bytes)
+        if self.best_placement is not None and (missing_bytes, step_time_us) == (
+            self.missing_bytes,
+            self._best_time_us,
+        ):
+            self.best_placement = placement.astype(np.int32, copy=True)
+
     def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
         """[..., groups of the parent] `placements` [..., groups] in the parent's groups, on its devices."""
         placements = placements if self._devices is None else self._devices[placements]

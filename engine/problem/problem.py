@@ -239,6 +239,11 @@ class PlacementProblem:
         self.reporter.chunk(best, improved=improved)
         return best
 
+    def settle(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+        """Answer with `placement` [groups], which was evaluated and is as good as the best, and report it."""
+        self.ledger.settle(placement, step_time_us, missing_bytes)
+        self.episode(placement, step_time_us, feasible=missing_bytes == 0, number=self.ledger.used)
+
     def is_over(self, should_stop: ShouldStop) -> bool:
         """Whether the budget is spent or a stop is requested; a stop counts only after the first evaluation."""
         return self.ledger.spent or (self.ledger.best_placement is not None and should_stop())

@@ -11,6 +11,7 @@ from engine.search.annealer import Annealer
 from engine.search.chunk_result import chunk_size
 from engine.search.cooling import CoolingSchedule, cycles_for
 from engine.search.few_devices import FEW_DEVICES, nearest_devices
+from engine.search.gathering import SHARE_TO_GATHER, Gathering
 from engine.settings import machine
 from engine.settings.fields import number, refused, require_allowed, switch
 from engine.simulator.bound import lower_bound_us
@@ -92,6 +93,8 @@ class LocalSearch:
         self._problem, self._settings = problem, settings
         self._annealer = Annealer(problem, rng, through_levels=settings.levels)
         self._should_stop = should_stop
+        self._gathers = settings.levels and len(problem.coarser) > 0
+        """whether groups can be split, so that its last evaluations put together those that need not be"""
         self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
         self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds
         self._cycle = -1
@@ -103,9 +106,14 @@ class LocalSearch:
     def run(self) -> None:
         """Search from the ledger's best until the budget is spent, a stop is requested or the optimum is proven."""
         schedule = self._schedule()
-        while not (self._problem.is_over(self._should_stop) or self._is_optimal() or self._annealer.moves == 0):
+        while not (self._is_over() or self._is_optimal() or self._annealer.moves == 0):
             self._run_chunk(schedule)
             self._problem.save(self.state, self._settings.checkpoint_seconds)
+        if self._gathers and self._problem.ledger.best_placement is not None:
+            Gathering(self._problem, self._should_stop).run()
+
+    def _is_over(self) -> bool:
+        return self._problem.is_over(self._should_stop) or self._progress(0, 0.0) >= 1.0
 
     def _run_chunk(self, schedule: CoolingSchedule) -> None:
         """Run the next chunk, which never goes beyond the evaluations of its cycle."""
@@ -141,21 +149,26 @@ class LocalSearch:
         return self.open_devices != before
 
     def _schedule(self) -> CoolingSchedule:
-        planned = planned_evaluations(self._problem, self._begin_used, self._begin_seconds)
+        planned = self._share * planned_evaluations(self._problem, self._begin_used, self._begin_seconds)
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
         cycles = cycles_for(planned, shortest)
         return CoolingSchedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
 
+    @property
+    def _share(self) -> float:
+        """The share of the budget that is for annealing."""
+        return 1.0 - SHARE_TO_GATHER if self._gathers else 1.0
+
     def _evaluations(self) -> int:
-        """The evaluations of the whole search."""
-        return self._problem.ledger.budget.evaluations - self._begin_used
+        """The evaluations of all cycles."""
+        return math.ceil(self._share * (self._problem.ledger.budget.evaluations - self._begin_used))
 
     def _progress(self, more: int, more_seconds: float) -> float:
         """The share of the search's evaluations or seconds that is spent once `more` of them are."""
         ledger = self._problem.ledger
         progress = (ledger.used + more - self._begin_used) / self._evaluations()
         if ledger.budget.seconds is not None:
-            seconds = max(1e-9, ledger.budget.seconds - self._begin_seconds)
+            seconds = max(1e-9, self._share * (ledger.budget.seconds - self._begin_seconds))
             progress = max(progress, (ledger.elapsed_seconds + more_seconds - self._begin_seconds) / seconds)
         return min(1.0, progress)
 

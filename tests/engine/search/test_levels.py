@@ -70,7 +70,7 @@ def test_it_is_not_behind_the_list_schedulers_and_one_device(method: str, seed: 
     problem = leveled_problem(seed, evaluations=600)
     make_placer(method, {}).place(problem, np.random.default_rng(0), lambda: False)
     best_us = problem.ledger.best_step_time_us
-    assert best_us is not None and problem.ledger.used == 600
+    assert best_us is not None and 576 <= problem.ledger.used <= 600
     assert best_us == problem.simulator.evaluate(problem.ledger.answer()[None, :]).step_time_us[0]
     for level in problem.coarser:
         for name in ("single_device", "heft", "m_etf"):
