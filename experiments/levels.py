@@ -2,11 +2,12 @@
 
 `python -m experiments levels` writes docs/results/levels.md; a second call continues where the first stopped. The
 single levels come first, and with them the list of the problems where one of them is ahead of 128 groups: what is
-expected of the search over levels there is known before it runs.
+expected of the search over levels there is known before it runs. The best single level of each problem is chosen on
+these seeds and compared on others. Last, a minute on some of the problems.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import expm1, log
 from pathlib import Path
 from statistics import fmean
@@ -65,12 +66,18 @@ GRAPHS = (
 )
 """of the zoo; held out of a family; of public benchmarks, where they have been put beside the checkout; random"""
 GRAPHS_SEED = 7
-EVALUATIONS, SECONDS = 20_000, 10.0
+EVALUATIONS, SECONDS, MORE_SECONDS = 20_000, 10.0, 60.0
+BUDGETS = ("evaluations", "seconds")
+MORE = "more seconds"
 SEEDS = (0, 1, 2)
+OTHER_SEEDS = (3, 4, 5)
+"""on which the best single level, chosen on `SEEDS`, is compared"""
 SINGLE: tuple[str, ...] = ("128", "512", "all")
 LEVELS = "levels"
 WORTH = 0.03
 """a single level so much faster than 128 groups is worth choosing"""
+LONG = (0, 2, 5, 7, 8, 11, 12, 20)
+"""the problems that are also searched for `MORE_SECONDS`: each graph of the zoo, a graph a family, a random one"""
 PROCESSES = 2
 WORK = Path(".cache") / "zoo"
 
@@ -91,24 +98,49 @@ def problems() -> list[GraphOnCluster]:
 def run(folder: Path, report: ReportLine) -> str:
     """Measure what `folder`/kept/levels.jsonl lacks, the single levels first, write the page, and return it."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
-    for columns in (SINGLE, (LEVELS,)):
-        for place in problems():
-            orders = {
-                f"{place.graph} on {place.cluster}, {column}, {budget}": key_of(place, column, budget)
-                for column in columns
-                for budget in ("evaluations", "seconds")
-            }
-            if any(key not in kept for key in orders.values()):
-                prepared_graph(place.graph, report)  # the children find it
-            measure_missing(kept, "experiments.levels:in_child", orders, PROCESSES, report)
-            write_page(folder, NAME, page(kept))
+    for place, wanted in _rounds(kept):
+        orders = {f"{place.graph} on {place.cluster}, {key['column']}, {_budget_of(key)}": key for key in wanted}
+        if any(key not in kept for key in orders.values()):
+            prepared_graph(place.graph, report)  # the children find it
+        measure_missing(kept, "experiments.levels:in_child", orders, PROCESSES, report)
+        write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 
 
-def key_of(place: GraphOnCluster, column: str, budget: str) -> Measurement:
-    """What a child measures: all seeds of a column on a problem, in `EVALUATIONS` or in `SECONDS` of one processor."""
-    limit: dict[str, Json] = {"evaluations": EVALUATIONS} if budget == "evaluations" else {"seconds": SECONDS}
-    return {**place._asdict(), "column": column, "seeds": list[Json](SEEDS), **limit}
+def _rounds(kept: KeptResults) -> Iterator[tuple[GraphOnCluster, list[Measurement]]]:
+    """What is measured, problem by problem, in this order; what is compared depends on what `kept` has by then."""
+    for columns in (SINGLE, (LEVELS,)):
+        for place in problems():
+            yield place, [key_of(place, column, budget) for column in columns for budget in BUDGETS]
+    for place in problems():
+        compared = [(column, budget) for budget in BUDGETS for column in (best_single(kept, place, budget), LEVELS)]
+        yield place, [key_of(place, column, budget, OTHER_SEEDS) for column, budget in compared]
+    for place in long_problems():
+        yield place, [key_of(place, column, MORE) for column in (*SINGLE, LEVELS)]
+
+
+def long_problems() -> list[GraphOnCluster]:
+    """The problems that are also searched for `MORE_SECONDS`."""
+    return [problems()[number] for number in LONG if number < len(problems())]
+
+
+def key_of(place: GraphOnCluster, column: str, budget: str, seeds: Sequence[int] = SEEDS) -> Measurement:
+    """What a child measures: some seeds of a column on a problem, in so many evaluations or processor seconds."""
+    limits: dict[str, dict[str, Json]] = {
+        "evaluations": {"evaluations": EVALUATIONS},
+        "seconds": {"seconds": SECONDS},
+        MORE: {"seconds": MORE_SECONDS},
+    }
+    return {**place._asdict(), "column": column, "seeds": list[Json](seeds), **limits[budget]}
+
+
+def _budget_of(key: Measurement) -> str:
+    return f"{key['seconds']:g} s" if "seconds" in key else f"{key['evaluations']:,} evaluations"
+
+
+def best_single(kept: KeptResults, place: GraphOnCluster, budget: str) -> str:
+    """The single level with the least mean step time over `SEEDS`, the first of equals."""
+    return min(SINGLE, key=lambda column: fmean(_step_times_us(kept, place, column, budget)))
 
 
 def prepared_graph(graph: str, report: ReportLine) -> PreparedGraph:
@@ -151,31 +183,41 @@ def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budge
 
 def page(kept: KeptResults) -> str:
     """The page with the problems whose single levels have been measured."""
-    tables = []
+    parts = [_HEAD]
     for budget, words in (
         ("evaluations", f"With {EVALUATIONS:,} evaluations"),
         ("seconds", f"In {SECONDS:g} s of one processor"),
+        (MORE, f"In {MORE_SECONDS:g} s of one processor"),
     ):
-        known = [place for place in problems() if all(key_of(place, column, budget) in kept for column in SINGLE)]
-        tables += [f"## {words}", _table(kept, known, budget), _worth(kept, known, budget)]
-    keys = [
-        key
-        for place in problems()
-        for column in (*SINGLE, LEVELS)
-        for budget in ("evaluations", "seconds")
-        if (key := key_of(place, column, budget)) in kept
-    ]
+        asked = long_problems() if budget == MORE else problems()
+        known = [place for place in asked if all(key_of(place, column, budget) in kept for column in SINGLE)]
+        parts += [f"## {words}", _table(kept, known, budget), _worth(kept, known, budget)]
+        if budget != MORE:
+            parts.append(_compared(kept, known, budget))
+    keys = [key for key in _all_keys() if key in kept]
     made = kept.made(keys) if keys else "nothing measured yet"
-    return (
-        "\n\n".join(["# Searching at every level", f"`{COMMAND}`; Placeto Explorer {VERSION}; {made}.", _HEAD, *tables])
-        + "\n"
-    )
+    title = ["# Searching at every level", f"`{COMMAND}`; Placeto Explorer {VERSION}; {made}."]
+    return "\n\n".join([*title, *parts]) + "\n"
+
+
+def _all_keys() -> list[Measurement]:
+    """Everything that could be measured."""
+    columns = (*SINGLE, LEVELS)
+    keys = [
+        key_of(place, column, budget, seeds)
+        for place in problems()
+        for column in columns
+        for budget in BUDGETS
+        for seeds in (SEEDS, OTHER_SEEDS)
+    ]
+    return keys + [key_of(place, column, MORE) for place in long_problems() for column in columns]
 
 
 _HEAD = f"""Auto, seeds {SEEDS[0]} to {SEEDS[-1]}, estimated costs: in 128 groups (`--groups 128`), in 512, with each
 set of co-located ops as a group (`all`), and of these with all coarser levels. Figures are differences of the mean step
 time to that in 128 groups, negative is faster, with the paired 95 % interval over the seeds for the search over levels.
-Random graphs are of seed {GRAPHS_SEED}."""
+Random graphs are of seed {GRAPHS_SEED}. Below each table: the best single level of each problem, chosen on these seeds,
+and the search over levels beside it on seeds {OTHER_SEEDS[0]} to {OTHER_SEEDS[-1]}, which chose nothing."""
 
 
 def _table(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> str:
@@ -185,22 +227,41 @@ def _table(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> s
         cells = [f"{place.graph}, {place.cluster}", f"{fmean(usual) / 1e6:.4f}"]
         cells += [f"{100 * _ahead(kept, place, column, budget):+.1f} %" for column in SINGLE[1:]]
         if key_of(place, LEVELS, budget) in kept:
-            pairs = zip(_step_times_us(kept, place, LEVELS, budget), usual, strict=True)
-            logs.append([log(one / other) for one, other in pairs])
-            cells.append(paired_mean([expm1(each) for each in logs[-1]]).as_percent())
+            logs.append(_logs(_step_times_us(kept, place, LEVELS, budget), usual))
+            cells.append(_as_percent(logs[-1]))
         rows.append([*cells, "–"][:5])
     if logs:
-        mean = mean_over(logs)
-        rows.append(
-            [
-                "mean",
-                "",
-                "",
-                "",
-                f"{100 * expm1(mean.mean):+.1f} % ({100 * expm1(mean.low):.1f} to {100 * expm1(mean.high):.1f})",
-            ]
-        )
+        rows.append(["mean", "", "", "", _mean_of_all(logs)])
     return "\n".join(table_of_figures(("graph, cluster", "128, s", "512", "all", "levels"), rows))
+
+
+def _compared(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> str:
+    """The search over levels beside the best single level, on seeds that did not choose it."""
+    rows, logs = [], []
+    for place in known:
+        best = best_single(kept, place, budget)
+        keys = [key_of(place, column, budget, OTHER_SEEDS) for column in (LEVELS, best)]
+        if all(key in kept for key in keys):
+            logs.append(_logs(*[kept[key] for key in keys]))
+            rows.append([f"{place.graph}, {place.cluster}", best, _as_percent(logs[-1])])
+    if logs:
+        rows.append(["mean", "", _mean_of_all(logs)])
+    head = ("graph, cluster", "best single level", "levels beside it")
+    return "\n".join(table_of_figures(head, rows or [["none measured yet", "", ""]]))
+
+
+def _logs(times_us: Sequence[float], others_us: Sequence[float]) -> list[float]:
+    return [log(one / other) for one, other in zip(times_us, others_us, strict=True)]
+
+
+def _as_percent(logs: Sequence[float]) -> str:
+    return paired_mean([expm1(each) for each in logs]).as_percent()
+
+
+def _mean_of_all(logs: Sequence[Sequence[float]]) -> str:
+    mean = mean_over(logs)
+    low, high = (f"{100 * expm1(bound):.1f}" for bound in (mean.low, mean.high))
+    return f"{100 * expm1(mean.mean):+.1f} % ({low} to {high})"
 
 
 def _worth(kept: KeptResults, known: Sequence[GraphOnCluster], budget: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from experiments import levels
 from experiments.keeping.kept_results import KeptResults, Measurement
-from experiments.levels import LEVELS, SINGLE, GraphOnCluster, key_of
+from experiments.levels import BUDGETS, LEVELS, MORE, OTHER_SEEDS, SEEDS, SINGLE, GraphOnCluster, key_of
 from tests.engine.small_runs import prepared_graph
 
 PLACES = [GraphOnCluster("one", "2xK80"), GraphOnCluster("two", "2xV100+2xK80")]
@@ -19,9 +19,11 @@ def small_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "prepared_graph", lambda *_: prepared_graph(80))
     monkeypatch.setattr(levels, "EVALUATIONS", 40)
     monkeypatch.setattr(levels, "SECONDS", 0.05)
+    monkeypatch.setattr(levels, "MORE_SECONDS", 0.1)
+    monkeypatch.setattr(levels, "LONG", (1,))
 
 
-@pytest.mark.parametrize("budget", ["evaluations", "seconds"])
+@pytest.mark.parametrize("budget", [*BUDGETS, MORE])
 @pytest.mark.parametrize("column", [*SINGLE, LEVELS])
 def test_a_step_time_a_seed(column: str, budget: str, tmp_path: Path) -> None:
     found: Any = levels.in_child(dict(key_of(PLACES[1], column, budget)), tmp_path, lambda *_: None)[1]
@@ -33,6 +35,12 @@ def test_every_graph_is_on_a_cluster_in_turn() -> None:
     assert {place.cluster for place in PLACES} <= set(levels.CLUSTERS)
 
 
+def test_eight_problems_have_more_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    names = {levels.GRAPHS[number] for number in levels.LONG}
+    assert len(names) == 8 and sum(name.startswith("zoo/") for name in names) == 4
+
+
 def kept_of(path: Path, *, with_levels: bool) -> KeptResults:
     """Step times of 2 s in 128 groups; on the first problem 512 is 10 % faster, on the second all is 2 % slower."""
     factors = {"one": {"512": 0.9, LEVELS: 0.8}, "two": {"all": 1.02, LEVELS: 1.25}}
@@ -42,7 +50,17 @@ def kept_of(path: Path, *, with_levels: bool) -> KeptResults:
             time_us = 2e6 * factors[place.graph].get(column, 1.0)
             for budget in ("evaluations", "seconds"):
                 kept.add(key_of(place, column, budget), [time_us] * 3)
+                kept.add(key_of(place, column, budget, OTHER_SEEDS), [time_us / 2] * 3)
     return kept
+
+
+def test_the_best_single_level_is_chosen_on_some_seeds_and_compared_on_others(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path / "kept.jsonl", with_levels=True)
+    assert [levels.best_single(kept, place, "seconds") for place in PLACES] == ["512", "128"]
+    kept.add(key_of(PLACES[0], "512", "seconds", OTHER_SEEDS), [1e6] * 3)
+    text = levels.page(kept)
+    assert "| one, 2xK80 | 512 | -11.1 % (-11.1 to -11.1) |" in text, "with evaluations"
+    assert "| one, 2xK80 | 512 | -20.0 % (-20.0 to -20.0) |" in text, "in seconds, where other seeds differ"
 
 
 def test_the_list_is_there_before_the_levels_are_searched(tmp_path: Path) -> None:
@@ -64,11 +82,14 @@ def test_single_levels_come_first_and_a_second_call_measures_nothing(
     def measured(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
         for key in orders.values():
             if key not in kept:
-                told.append(str(key["column"]))
+                told.append((str(key["column"]), key["seeds"] == list(SEEDS), key.get("seconds") == 0.1))
                 kept.add(key, [1.0] * 3)
 
-    told: list[str] = []
+    told: list[tuple[str, bool, bool]] = []
     monkeypatch.setattr(levels, "measure_missing", measured)
     text = levels.run(tmp_path, lambda _: None)
-    assert LEVELS not in told[: 2 * 2 * len(SINGLE)] and told.count(LEVELS) == 4
-    assert levels.run(tmp_path, lambda _: None) == text and len(told) == 16
+    single = [(column, True, False) for _ in PLACES for column in SINGLE for _ in BUDGETS]
+    through = [(LEVELS, True, False)] * 2 * len(PLACES)
+    compared = [(column, False, False) for _ in PLACES for _ in BUDGETS for column in (SINGLE[0], LEVELS)]
+    assert told == single + through + compared + [(column, True, True) for column in (*SINGLE, LEVELS)]
+    assert levels.run(tmp_path, lambda _: None) == text and len(told) == 28

@@ -1,5 +1,7 @@
 """Gathering: groups whose parts gain nothing by being apart are whole again, and nothing else gets worse."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -101,7 +103,7 @@ def test_it_ends_with_the_budget_and_when_it_is_stopped() -> None:
     for budget, stopped in ((3, False), (100, True)):
         problem = leveled_problem(2, devices=3).with_budget(Budget(budget))
         problem.evaluate(anywhere(problem, np.random.default_rng(0))[None, :])
-        Gathering(problem, lambda stopped=stopped: stopped).run()
+        Gathering(problem, partial(bool, stopped)).run()
         assert problem.ledger.used == (1 if stopped else 3)
 
 
