@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.clusters.device_kinds import CATALOGUE, KINDS, DeviceKind, class_of_kind
 from engine.errors import ClusterError, shortened
 
-MOST_DEVICES = 64
+MOST_DEVICES = 256
 NO_DEVICE = -1
 """used in place of a device's index"""
 MOST_MEMORY_BYTES = 10**15

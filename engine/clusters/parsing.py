@@ -10,7 +10,7 @@ from engine.errors import ClusterError, shortened
 from engine.files.json_text import read_json
 
 MOST_CHARACTERS = 1_000_000
-"""64 devices with a line for each pair of devices need a third of this"""
+"""64 devices with a line for each pair of devices need a third of this; larger clusters are a shorthand"""
 MOST_VALUES = 100_000
 EXAMPLES = "a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"
 

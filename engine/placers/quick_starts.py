@@ -12,10 +12,11 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import nearest
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Ledger, PlacementProblem
-from engine.problem.trivial import one_device_placements
-from engine.search.few_devices import few_devices
+from engine.problem.trivial import fastest_first, one_device_placements
+from engine.search.few_devices import FEW_DEVICES, few_devices
 from engine.search.halving import Start
 from engine.search.levels import level_of_methods
+from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
@@ -28,10 +29,18 @@ MOST_DEVICES_OF_A_SCHEDULE = 64
 
 
 def evaluate_one_device(problem: PlacementProblem) -> None:
-    """Evaluate each single device; if the run has evaluated placements already, report the best of them instead."""
+    """Evaluate each single device; if the run has evaluated placements already, report the best of them instead.
+
+    Of more than `FEW_DEVICES`, only the first of those that are alike.
+    """
     ledger = problem.ledger
     if ledger.used == 0:
-        problem.evaluate_episodes(one_device_placements(problem)[: ledger.remaining])
+        placements = one_device_placements(problem)
+        if problem.device_count > FEW_DEVICES:
+            class_of_device = interchangeable_devices(problem)
+            kinds = interchangeable_classes(problem, class_of_device)[class_of_device][fastest_first(problem)]
+            placements = placements[np.sort(np.unique(kinds, return_index=True)[1])]
+        problem.evaluate_episodes(placements[: ledger.remaining])
         return
     feasible = ledger.best_step_time_us is not None
     problem.episode(ledger.answer(), ledger.best_time_us, feasible=feasible, number=ledger.used)

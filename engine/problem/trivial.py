@@ -22,7 +22,7 @@ def one_device_placements(problem: PlacementProblem) -> NDArray[np.int32]:
 
     A group that may not be on the device (a pin, no kernel) is on the first device where it may be.
     """
-    return np.stack([all_on(problem.allowed, device) for device in _fastest_first(problem)])
+    return np.stack([all_on(problem.allowed, device) for device in fastest_first(problem)])
 
 
 def all_on(allowed: NDArray[np.bool_], device: int) -> NDArray[np.int32]:
@@ -34,7 +34,7 @@ def best_one_device(problem: PlacementProblem) -> int:
     """The device of the best trivial placement; a run has charged their evaluations before its method begins."""
     evaluations = problem.simulator.evaluate(one_device_placements(problem))
     best = int(np.lexsort((evaluations.step_time_us, problem.missing_bytes(evaluations)))[0])
-    return _fastest_first(problem)[best]
+    return fastest_first(problem)[best]
 
 
 def prior_scores(problem: PlacementProblem, prior: str) -> NDArray[np.float64]:
@@ -53,7 +53,7 @@ def scores_for(allowed: NDArray[np.bool_], device: int) -> NDArray[np.float64]:
     return scores
 
 
-def _fastest_first(problem: PlacementProblem) -> list[int]:
+def fastest_first(problem: PlacementProblem) -> list[int]:
     """The devices by the total time of the ops there; an op without a time counts its slowest time elsewhere."""
     times = problem.op_time_us
     slowest = np.nanmax(times, axis=0)

@@ -234,7 +234,7 @@ BAD_FIELDS = [
     ({"evaluations": "0"}, "evaluations", "evaluations: 0 evaluations; allowed: 1 to 100000000"),
     ({"seconds": "-1"}, "seconds", "allowed: a number above 0"),
     ({"device_count": ""}, "device_count", "required, unless you describe a cluster below"),
-    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 64 devices"),
+    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 256 devices"),
 ]
 
 

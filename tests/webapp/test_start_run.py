@@ -118,8 +118,8 @@ def test_pressing_twice_starts_two_runs_that_are_whole(client: Client, ready_gra
 
 BAD_FIELDS = [
     ({"device_count": "0"}, "device_count", "greater than or equal to 1"),
-    ({"device_count": "65"}, "device_count", "less than or equal to 64"),
-    ({"device_count": "64", "with_cpu": "on"}, "device_count", "65 devices; allowed: 1 to 64 devices"),
+    ({"device_count": "257"}, "device_count", "less than or equal to 256"),
+    ({"device_count": "256", "with_cpu": "on"}, "device_count", "257 devices; allowed: 1 to 256 devices"),
     ({"device_count": ""}, "device_count", "required, unless you describe a cluster below"),
     ({"device_count": "two"}, "device_count", "whole number"),
     ({"device_kind": "TPU"}, "device_kind", "TPU is not one of the available choices"),

@@ -96,7 +96,7 @@ BAD_FIELDS = [
     ({"graphs": ["x"]}, "graphs", "A chosen graph has been deleted or is no longer offered"),
     ({"clusters": " \n"}, "clusters", "required"),
     ({"clusters": "2xK80\n0xK80"}, "clusters", "Cluster 2 of 2, one a line: "),
-    ({"clusters": "2xK80\n0xK80"}, "clusters", "0 devices; allowed: 1 to 64 devices"),
+    ({"clusters": "2xK80\n0xK80"}, "clusters", "0 devices; allowed: 1 to 256 devices"),
     ({"clusters": "\n".join(["2xK80"] * 17)}, "clusters", "17 clusters; allowed: at most 16."),
     ({"seconds": "0"}, "seconds", "0 seconds; allowed: 1 to 86400."),
     ({"seconds": "1e9"}, "seconds", "1e+09 seconds; allowed: 1 to 86400."),

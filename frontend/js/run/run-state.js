@@ -166,7 +166,7 @@ function addEpisode(draft, event) {
     bestStepTimeUs: event.best_step_time_us,
     evaluations: event.evaluations,
     elapsedSeconds: event.elapsed_seconds,
-    placement: Int8Array.from(event.placement), // a cluster has at most 64 devices
+    placement: Int16Array.from(event.placement), // a cluster has at most 256 devices
     levelGroups: event.level_groups ?? null,
   });
 }

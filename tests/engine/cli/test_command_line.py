@@ -91,7 +91,7 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
+        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 256 devices"),
         (["--evaluations", "0"], "evaluations: 0 evaluations; allowed: 1 to 100000000"),
         (["--seed", "-1"], f"seed: -1; allowed: an integer from 0 to {2**63 - 1}"),
         (["--seconds", "nan"], "seconds: nan seconds; allowed: a number above 0"),

@@ -228,7 +228,7 @@ def _prepared(folder: Path, persistent_bytes: int) -> bytes:
             ["imagenet"],
             "imagenet: this is not a family; allowed: nmt, ptb, cifar10, nmt_by_length, nmt_by_form, or a graph's file",
         ),
-        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
+        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 256 devices"),
         (["--seed", "-1"], f"seed: -1; allowed: an integer from 0 to {2**63 - 1}"),
         (["--seconds", "0"], "seconds: 0.0; allowed: a number from 0.001 to 1e+07"),
         (["--name", "\n"], "name: '\ufffd'; allowed: 1 to 200 printable characters"),

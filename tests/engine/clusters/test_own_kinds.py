@@ -104,7 +104,7 @@ KNOWN_FIELDS = "class, peak_gflops, memory_bandwidth_bytes_per_us, memory_bytes,
 NAMED = "letters, digits and -, at most 40, a letter first; no name of a known kind; each once, in any case"
 PEAK = "a number from 0.001 to 1e+12"
 MISTAKES: list[tuple[Json, str]] = [
-    ([], "kinds: an empty list; allowed: an object with at most 64 kinds"),
+    ([], "kinds: an empty list; allowed: an object with at most 256 kinds"),
     ({"k80": WAFER}, f"kinds.k80: this is no name for a kind; allowed: {NAMED}"),
     ({"a b": WAFER}, f"kinds.a b: this is no name for a kind; allowed: {NAMED}"),
     ({"Wafer-2": WAFER, "WAFER-2": WAFER}, f"kinds.WAFER-2: this is no name for a kind; allowed: {NAMED}"),

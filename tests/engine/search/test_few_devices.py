@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.parsing import parse_cluster
 from engine.placers import quick_starts
-from engine.placers.quick_starts import evaluate_rounds, rounds_of
+from engine.placers.quick_starts import evaluate_one_device, evaluate_rounds, rounds_of
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
+from engine.problem.trivial import one_device_placements
 from engine.search.few_devices import few_devices, nearest_devices
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.search.symmetry import interchangeable_classes, interchangeable_devices
@@ -47,6 +48,22 @@ def test_few_devices_have_a_place_for_every_group() -> None:
     assert chosen is not None and chosen.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 13]
     alone = problem_on("8xV100")
     assert few_devices(alone, on(alone, 0)) is None
+
+
+def test_of_many_devices_that_are_alike_only_one_is_evaluated_alone() -> None:
+    problem = problem_on("256xV100")
+    evaluate_one_device(problem)
+    assert problem.ledger.used == 1
+    pinned = problem_on("24xV100")
+    pinned.allowed[0] = np.arange(24) == 17
+    evaluate_one_device(pinned)
+    assert pinned.ledger.used == 3, "where a group must be, elsewhere on that host, and on another host"
+    every = problem_on("24xV100").with_budget(Budget(24))
+    every.evaluate(one_device_placements(every))
+    assert problem.ledger.best_step_time_us == every.ledger.best_step_time_us
+    few = problem_on("8xV100")
+    evaluate_one_device(few)
+    assert few.ledger.used == 8
 
 
 def test_hosts_are_exchanged_whole() -> None:
