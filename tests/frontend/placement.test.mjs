@@ -58,7 +58,7 @@ test("what each device gets adds up to the whole", () => {
   assert.deepEqual(shares[1], { groups: 0, parts: 0, timeUs: 0 });
   assert.equal(shares[2].timeUs, 100);
   const parts = new Map([[1, [0, 2].map((on) => ({ device: on, ops: 1, timeUs: 7 }))]]);
-  assert.deepEqual(loads(groups, DEVICES, Int8Array.of(0, -1, 0), parts).map(({ parts: count, timeUs }) => [count, timeUs]), [[1, 47], [0, 0], [1, 7]]);
+  assert.deepEqual(loads(groups, DEVICES, Int16Array.of(0, -1, 0), parts).map(({ parts: count, timeUs }) => [count, timeUs]), [[1, 47], [0, 0], [1, 7]]);
 });
 
 test("edges between devices are counted with their bytes", () => {
@@ -68,8 +68,8 @@ test("edges between devices are counted with their bytes", () => {
   ];
   assert.deepEqual(crossing(edges, Uint8Array.of(0, 0, 1)), { edges: 1, bytes: 7 });
   assert.match(crossingWords(edges, Uint8Array.of(0, 0, 1), null), /^1 of 2 edges cross devices/);
-  assert.equal(crossingWords(edges, Int8Array.of(0, -1, 1), null), "", "what a split group cuts is not known before the step");
-  assert.equal(crossingWords(edges, Int8Array.of(0, -1, 1), [{ bytes: 2048 }, { bytes: 0 }]), "1 group on several devices; 2 edges between ops cross devices (2.00 KiB).");
+  assert.equal(crossingWords(edges, Int16Array.of(0, -1, 1), null), "", "what a split group cuts is not known before the step");
+  assert.equal(crossingWords(edges, Int16Array.of(0, -1, 1), [{ bytes: 2048 }, { bytes: 0 }]), "1 group on several devices; 2 edges between ops cross devices (2.00 KiB).");
 });
 
 test("64 devices look different from their neighbours, by shape and by colour, and have names", () => {

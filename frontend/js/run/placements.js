@@ -60,7 +60,7 @@ function answerOf({ report, reportSeq, bestUs }) {
   return {
     token: "best",
     words: "the best placement",
-    placement: Int8Array.from(report.device_of_group),
+    placement: Int16Array.from(report.device_of_group),
     stepTimeUs: report.step_time_us,
     feasible: true,
     key: "answer",
@@ -141,7 +141,7 @@ function baselineOf({ baselines }, method, methodLabels) {
   return {
     token: `baseline-${method}`,
     words: methodLabels[method] ?? method,
-    placement: Int8Array.from(event.placement),
+    placement: Int16Array.from(event.placement),
     stepTimeUs: event.step_time_us,
     feasible: true,
     key: String(event.seq),

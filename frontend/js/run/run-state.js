@@ -17,7 +17,7 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {number | null} bestStepTimeUs best feasible so far, trivial placements included
  * @property {number} evaluations used so far
  * @property {number} elapsedSeconds
- * @property {Int8Array} placement [groups] device of each group, `SPLIT` of `graph/colouring.js` for one on several
+ * @property {Int16Array} placement [groups] device of each group, `SPLIT` of `graph/colouring.js` for one on several
  * @property {number | null} levelGroups the number of groups of the level at which it was found; null: not known
  *
  * @typedef {object} RunState
