@@ -1,10 +1,24 @@
-"""Graphs that several tests of the engine look at, built once a session."""
+"""Graphs that several tests of the engine look at, built once a session; a process from which children are forked."""
 
 from pathlib import Path
 
 import pytest
 
+from engine.api import end_warm, keep_warm
 from engine.zoo import build_graph
+
+ENGINE = Path(__file__).parent
+ABOUT_FORKING = (ENGINE / "child", ENGINE / "formats" / "test_one_child.py")
+"""files whose tests start a process that forks, or none, by themselves"""
+
+
+@pytest.hookimpl(tryfirst=True)  # before a fixture asks for a child
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Slow tests may have a child forked, as the application has: one that is started loads TensorFlow for 3 s."""
+    if any(item.path.is_relative_to(path) for path in ABOUT_FORKING):
+        end_warm()
+    elif item.get_closest_marker("slow"):
+        keep_warm()
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ def build_samples(folder: Path) -> None:
     """Let TensorFlow build the seeds that it writes itself, into `folder`: some 20 seconds."""
     folder.mkdir(parents=True, exist_ok=True)
     order = {"folder": str(folder)}
-    run_in_child("tests.fuzz.seed_graphs:build_in_child", order, BUILDING, task="building the seeds")
+    run_in_child("tests.fuzz.seed_graphs:build_in_child", order, BUILDING, task="building the seeds", is_warm=True)
 
 
 def seeds_by_hand() -> list[Input]:

@@ -18,7 +18,9 @@ from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 
 def read_step_stats(path: Path, limits: Limits) -> StepStats:
     """The step stats in `path`."""
-    return from_fields(StepStats, *run_in_child(f"{__name__}:stats_in_child", {"path": str(path)}, limits))
+    return from_fields(
+        StepStats, *run_in_child(f"{__name__}:stats_in_child", {"path": str(path)}, limits, is_warm=True)
+    )
 
 
 def stats_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -29,7 +31,7 @@ def stats_in_child(order: dict[str, Json], _folder: Path, _report_progress: Repo
 def estimated(path: Path, kinds: Sequence[str], limits: Limits) -> tuple[ComputationGraph, Costs]:
     """The graph in `path`, whose functions stay as they are, and its costs on `kinds` alone."""
     order: dict[str, Json] = {"path": str(path), "kinds": list(kinds)}
-    arrays, texts = run_in_child(f"{__name__}:estimate_in_child", order, limits)
+    arrays, texts = run_in_child(f"{__name__}:estimate_in_child", order, limits, is_warm=True)
     return from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
 
 

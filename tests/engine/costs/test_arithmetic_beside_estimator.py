@@ -40,7 +40,7 @@ UNKNOWN_EQUATIONS = {
 @pytest.fixture(scope="module")
 def compared() -> Results:
     """Both counts of all cases."""
-    return run_in_child("tests.engine.costs.single_ops:compare_in_child", {}, Limits(), task="comparing")
+    return run_in_child("tests.engine.costs.single_ops:compare_in_child", {}, Limits(), task="comparing", is_warm=True)
 
 
 def test_the_estimator_is_off_where_we_say_so_and_nowhere_else(compared: Results) -> None:

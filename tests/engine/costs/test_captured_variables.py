@@ -54,7 +54,7 @@ class Exported:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = tmp_path_factory.mktemp("exported")
     export = "tests.engine.costs.captured_variables:export_in_child"
-    _, said = run_in_child(export, {"folder": str(folder)}, Limits(), task="exporting")
+    _, said = run_in_child(export, {"folder": str(folder)}, Limits(), task="exporting", is_warm=True)
     batch = ReadingOptions(batch_size=BATCH)
     given = ReadingOptions(batch_size=BATCH, input_shapes={WEIGHTS: (3, 3, 3, 16)})
     order: dict[str, Json] = {
@@ -65,7 +65,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     with opened(folder / "saved.zip", batch, Limits()) as graphdef:
         order["saved"] = {"path": str(graphdef.path), "options": batch.to_json()}
         estimate = "tests.engine.costs.estimating:estimate_all_in_child"
-        arrays, texts = run_in_child(estimate, order, Limits(), task="estimating")
+        arrays, texts = run_in_child(estimate, order, Limits(), task="estimating", is_warm=True)
     of_file = {
         name: Estimated(
             cast(list[str], texts[name]),

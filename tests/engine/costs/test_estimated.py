@@ -123,7 +123,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Costed:
     to_binary = folder / "mixed.pbtxt"
     to_binary.write_text(MIXED.replace("FOLDER", str(folder)))
     order: dict[str, Json] = {"path": str(to_binary), "target": str(folder / "mixed.pb")}
-    run_in_child("tests.engine.formats.reading_in_child:text_to_binary_in_child", order, Limits(), task="writing")
+    run_in_child(
+        "tests.engine.formats.reading_in_child:text_to_binary_in_child", order, Limits(), task="writing", is_warm=True
+    )
     content = (folder / "mixed.pb").read_bytes() + constant + total("sum", "large")
     return costed(folder / "mixed.pb", content, ("K80", "CPU"))
 

@@ -358,7 +358,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], d
         path.write_text(with_library(text))
         jobs[name] = {"path": str(path), "options": options.to_json()}
     function = "tests.engine.costs.estimating:estimate_all_in_child"
-    arrays, texts = run_in_child(function, jobs, LIMITS, task="estimating")
+    arrays, texts = run_in_child(function, jobs, LIMITS, task="estimating", is_warm=True)
     return dict(arrays), dict(texts)
 
 

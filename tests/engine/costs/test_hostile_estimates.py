@@ -273,7 +273,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], d
         path.write_text(bad.text)
         jobs[name] = {"path": str(path)}
     function = "tests.engine.costs.estimating:estimate_all_in_child"
-    arrays, texts = run_in_child(function, jobs, LIMITS, task="estimating")
+    arrays, texts = run_in_child(function, jobs, LIMITS, task="estimating", is_warm=True)
     return dict(arrays), dict(texts)
 
 

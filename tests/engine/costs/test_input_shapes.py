@@ -151,7 +151,7 @@ class Answers:
         for name, (graph, options) in (JOBS | {name: of_it for name, (of_it, _) in MISTAKES.items()}).items():
             order[name] = {"path": str(folder / f"{graph}.pbtxt"), "options": options.to_json()}
         self._arrays, self.texts = run_in_child(
-            "tests.engine.costs.estimating:estimate_all_in_child", order, Limits(), task="estimating"
+            "tests.engine.costs.estimating:estimate_all_in_child", order, Limits(), task="estimating", is_warm=True
         )
 
     def array(self, name: str, key: str) -> NDArray[np.int64]:

@@ -74,7 +74,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], d
         path = folder / f"{index}.pbtxt"
         path.write_text(text)
         jobs[name] = {"path": str(path)}
-    arrays, texts = run_in_child("tests.engine.costs.estimating:estimate_all_in_child", jobs, LIMITS, task="estimating")
+    arrays, texts = run_in_child(
+        "tests.engine.costs.estimating:estimate_all_in_child", jobs, LIMITS, task="estimating", is_warm=True
+    )
     return dict(arrays), dict(texts)
 
 

@@ -105,7 +105,7 @@ def answers() -> dict[str, Any]:
     texts |= {name: with_library(called(body)) for name, (body, _) in BODIES.items()}
     order = {"texts": texts}
     _, found = run_in_child(
-        "tests.engine.costs.odd_calls_in_child:take_apart_in_child", order, LIMITS, task="taking apart"
+        "tests.engine.costs.odd_calls_in_child:take_apart_in_child", order, LIMITS, task="taking apart", is_warm=True
     )
     return cast(dict[str, Any], found)
 

@@ -15,7 +15,7 @@ LEAST_CASES = 2
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Any]:
     function = "tests.engine.costs.small_values_in_child:compare_in_child"
-    _, texts = run_in_child(function, {}, LIMITS, task="computing")
+    _, texts = run_in_child(function, {}, LIMITS, task="computing", is_warm=True)
     return cast(dict[str, Any], texts)
 
 

@@ -37,7 +37,7 @@ class Estimated:
             job = {"path": str(paths[name])} if name in paths else made
             order[name] = {**job, "roofline": True, "direct": name in ASKED_DIRECTLY}
         self._arrays, self._texts = run_in_child(
-            "tests.engine.costs.estimating:estimate_all_in_child", order, BUILD_LIMITS, task="estimating"
+            "tests.engine.costs.estimating:estimate_all_in_child", order, BUILD_LIMITS, task="estimating", is_warm=True
         )
 
     def array(self, name: str, key: str) -> NDArray[np.generic]:

@@ -31,7 +31,7 @@ class OpenedGraph:
 def read_graph(path: Path, suffix: str, limits: Limits) -> ComputationGraph:
     """The graph in the plain GraphDef `path`, whose functions stay as they are."""
     order: dict[str, Json] = {"path": str(path.absolute()), "suffix": suffix}
-    arrays, texts = run_in_child(f"{__name__}:read_in_child", order, limits)
+    arrays, texts = run_in_child(f"{__name__}:read_in_child", order, limits, is_warm=True)
     return from_fields(ComputationGraph, arrays, texts)
 
 
@@ -46,7 +46,7 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
 def opened(path: Path, options: ReadingOptions, limits: Limits) -> Iterator[OpenedGraph]:
     """What is read of `path`, whatever contains it; there until the context ends."""
     order = order_of(path, path.suffix, options, limits)
-    with child_results(f"{__name__}:open_in_child", order, limits) as ((arrays, texts), folder):
+    with child_results(f"{__name__}:open_in_child", order, limits, is_warm=True) as ((arrays, texts), folder):
         yield OpenedGraph(folder / OPENED_FILE, from_fields(Origin, arrays, texts))
 
 

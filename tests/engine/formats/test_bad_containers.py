@@ -343,7 +343,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path = folder / f"{index}{suffix}"
         path.write_bytes(content)
         order[name] = [str(path), suffix]
-    _, texts = run_in_child("tests.engine.formats.reading_in_child:unpack_all_in_child", order, LIMITS, task="opening")
+    _, texts = run_in_child(
+        "tests.engine.formats.reading_in_child:unpack_all_in_child", order, LIMITS, task="opening", is_warm=True
+    )
     return cast(dict[str, str], texts)
 
 
@@ -419,7 +421,7 @@ def test_whatever_bytes_come_only_typed_errors_leave(tmp_path: Path) -> None:
         path.write_bytes(content)
         order[name] = str(path)
     _, texts = run_in_child(
-        "tests.engine.formats.reading_in_child:damage_containers_in_child", order, LIMITS, task="opening"
+        "tests.engine.formats.reading_in_child:damage_containers_in_child", order, LIMITS, task="opening", is_warm=True
     )
     assert texts["others"] == []
     assert cast(int, texts["refused"]) > 1000

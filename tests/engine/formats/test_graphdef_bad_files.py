@@ -262,7 +262,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path = folder / f"{index}{suffix}"
         path.write_bytes(content)
         order[name] = [str(path), suffix]
-    _, texts = run_in_child("tests.engine.formats.reading_in_child:read_all_in_child", order, LIMITS, task="reading")
+    _, texts = run_in_child(
+        "tests.engine.formats.reading_in_child:read_all_in_child", order, LIMITS, task="reading", is_warm=True
+    )
     return cast(dict[str, str], texts)
 
 
@@ -334,7 +336,11 @@ def test_whatever_bytes_come_only_typed_errors_leave(tmp_path: Path) -> None:
     path = tmp_path / "whole.pb"
     path.write_bytes(GRAPH + identity("d", "c", "^b") + bytes_field(4, b"\x08\x01"))
     _, texts = run_in_child(
-        "tests.engine.formats.reading_in_child:damage_in_child", {"path": str(path)}, LIMITS, task="reading"
+        "tests.engine.formats.reading_in_child:damage_in_child",
+        {"path": str(path)},
+        LIMITS,
+        task="reading",
+        is_warm=True,
     )
     assert texts["others"] == []
     assert cast(int, texts["refused"]) > 1000

@@ -52,7 +52,7 @@ class Case(NamedTuple):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("samples")
-    run_in_child(f"{SAMPLES}:build_in_child", {"folder": str(folder)}, OURS, task="building samples")
+    run_in_child(f"{SAMPLES}:build_in_child", {"folder": str(folder)}, OURS, task="building samples", is_warm=True)
     for name in ("module", "keras"):
         shutil.make_archive(str(folder / name), "zip", folder, name)
     return folder
@@ -62,7 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cases(folder: Path) -> dict[str, Case]:
     """Opened in one child, since each that inlines functions loads TensorFlow."""
     order: dict[str, Json] = {name: [file, signature] for name, (file, signature) in CASES.items()}
-    _, texts = run_in_child(f"{__name__}:open_cases_in_child", order | {"folder": str(folder)}, OURS, task="opening")
+    _, texts = run_in_child(
+        f"{__name__}:open_cases_in_child", order | {"folder": str(folder)}, OURS, task="opening", is_warm=True
+    )
     found = {}
     for name in CASES:
         said = from_fields(Origin, {}, cast(dict[str, Json], texts[name]))
@@ -92,7 +94,7 @@ def results(folder: Path, cases: Mapping[str, Case]) -> dict[str, Any]:
         if name != "captured":  # its variables would have to be fed
             whole = folder / f"{Path(file).stem}.pb"
             jobs[name] = [[str(whole), str(cases[name].path)], list(cases[name].said.fetches) or ["loss"]]
-    _, texts = run_in_child(f"{SAMPLES}:run_in_child", jobs, OURS, task="running samples")
+    _, texts = run_in_child(f"{SAMPLES}:run_in_child", jobs, OURS, task="running samples", is_warm=True)
     return texts
 
 

@@ -15,7 +15,7 @@ LIMITS = api.Limits(memory_bytes=12 * 1024**3, seconds=300.0)
 
 def test_a_saved_model_is_placed_and_runs(tmp_path: Path) -> None:
     build = f"{IN_CHILD}:build_sample_in_child"
-    run_in_child(build, {"name": "SavedModel", "folder": str(tmp_path)}, LIMITS, task="building")
+    run_in_child(build, {"name": "SavedModel", "folder": str(tmp_path)}, LIMITS, task="building", is_warm=True)
     source, stored, placed = (tmp_path / name for name in ("saved_model.zip", "placement.json", "placed.pbtxt"))
     prepared = api.prepare(source, ".zip", no_progress, LIMITS, groups=None)
     devices = np.random.default_rng(0).integers(0, 2, prepared.grouping.group_count)

@@ -42,7 +42,9 @@ SENTENCES = {
 @pytest.fixture(scope="module")
 def said() -> dict[str, object]:
     """`texts`, the sentence for each damage, and `others`, errors of other types."""
-    _, found = run_in_child("tests.engine.placed_saved_models.damages:refusals_in_child", {}, LIMITS, task="damaging")
+    _, found = run_in_child(
+        "tests.engine.placed_saved_models.damages:refusals_in_child", {}, LIMITS, task="damaging", is_warm=True
+    )
     return cast(dict[str, object], found)
 
 

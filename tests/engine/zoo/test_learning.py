@@ -34,7 +34,7 @@ def tried() -> Results:
     """What came of training and predicting, by model; one child, since TensorFlow takes long to load."""
     order: dict[str, Json] = {name: [settings, STEPS[name]] for name, settings in SMALL.items()}
     limits = Limits(memory_bytes=8 * 1024**3, seconds=600.0)
-    return run_in_child("tests.engine.zoo.running:try_in_child", order, limits, task="trying")
+    return run_in_child("tests.engine.zoo.running:try_in_child", order, limits, task="trying", is_warm=True)
 
 
 @pytest.mark.parametrize("name", SMALL)

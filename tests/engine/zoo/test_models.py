@@ -36,7 +36,7 @@ BUILT: dict[str, Json] = {
 @pytest.fixture(scope="module")
 def texts() -> dict[str, Json]:
     limits = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
-    return run_in_child("tests.engine.zoo.running:build_in_child", BUILT, limits, task="building")[1]
+    return run_in_child("tests.engine.zoo.running:build_in_child", BUILT, limits, task="building", is_warm=True)[1]
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def read_twice_in_child(order: dict[str, Json], _folder: Path, _report_progress:
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Json]]:
     order: dict[str, Json] = dict(TEXTS)
-    _, texts = run_in_child(f"{__name__}:read_twice_in_child", order, Limits(), task="reading")
+    _, texts = run_in_child(f"{__name__}:read_twice_in_child", order, Limits(), task="reading", is_warm=True)
     return cast(dict[str, dict[str, Json]], texts)
 
 

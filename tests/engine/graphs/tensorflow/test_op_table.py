@@ -16,7 +16,7 @@ def table_in_child(_order: dict[str, Json], _folder: Path, _report_progress: Rep
 
 
 def test_the_committed_table_is_that_of_the_installed_tensorflow() -> None:
-    _, texts = run_in_child(f"{__name__}:table_in_child", {}, Limits(), task="listing ops")
+    _, texts = run_in_child(f"{__name__}:table_in_child", {}, Limits(), task="listing ops", is_warm=True)
     assert cast(str, texts["table"]) == TABLE_FILE.read_text(), "run: python -m engine.graphs.tensorflow.op_table"
 
 
