@@ -10,9 +10,9 @@ from statistics import fmean
 
 from engine import VERSION
 from engine.events import Json
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
+from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.keeping.statistics import paired_mean
-from experiments.levels import LEVELS, SINGLE, GraphOnCluster, prepared_graph
+from experiments.leveled import LEVELS, GraphOnCluster, measure_rounds
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 COMMAND = "python -m experiments default_groups"
@@ -20,8 +20,7 @@ NAME = "default_groups"
 PROBLEMS = (GraphOnCluster("zoo/nmt_4_layers", "4xK80"), GraphOnCluster("zoo/inception_v3", "2xK80"))
 SECONDS = 20.0
 SEEDS = (0, 1, 2, 3, 4)
-FIXED = SINGLE[0]
-PROCESSES = 2
+FIXED = "128"
 
 
 def run(folder: Path, report: ReportLine) -> str:
@@ -33,9 +32,7 @@ def run(folder: Path, report: ReportLine) -> str:
             for seed in SEEDS
             for column in (FIXED, LEVELS)
         }
-        if any(key not in kept for key in orders.values()):
-            prepared_graph(place.graph, report)  # the children find it
-        measure_missing(kept, "experiments.levels:in_child", orders, PROCESSES, report)
+        measure_rounds(kept, place.graph, orders, report)
     return write_page(folder, NAME, page(kept))
 
 

@@ -6,36 +6,21 @@ expected of the search over levels there is known before it runs. The best singl
 these seeds and compared on others. Last, a minute on some of the problems.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from math import expm1, log
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
 
-import numpy as np
-
-from engine import VERSION, api
-from engine.bench.random_graphs import random_graph
-from engine.child.parent import ReportProgress, Results
+from engine import VERSION
 from engine.events import Json
-from engine.graphs.grouping.grouping import group_ops
-from engine.graphs.grouping.levels import nested_groupings
-from engine.placers.registry import make_placer
-from engine.prepared import PreparedGraph
-from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from engine.problem.pins import allowed_devices
 from experiments.auto_check.cases import SHARED
-from experiments.family_graphs import first_graphs
-from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.keeping.statistics import mean_over, paired_mean
+from experiments.leveled import ALL, GRAPHS_SEED, LEVELS, GraphOnCluster, measure_rounds
 from experiments.pages import ReportLine, table_of_figures, write_page
-from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments levels"
 NAME = "levels"
-METHOD = "auto"
 UNEQUAL = "2xV100+2xK80"
 CLUSTERS = ("2xK80", "4xK80", "8xK80", UNEQUAL)
 GRAPHS = (
@@ -65,28 +50,17 @@ GRAPHS = (
     "random/butterfly/20000",
 )
 """of the zoo; held out of a family; of public benchmarks, where they have been put beside the checkout; random"""
-GRAPHS_SEED = 7
 EVALUATIONS, SECONDS, MORE_SECONDS = 20_000, 10.0, 60.0
 BUDGETS = ("evaluations", "seconds")
 MORE = "more seconds"
 SEEDS = (0, 1, 2)
 OTHER_SEEDS = (3, 4, 5)
 """on which the best single level, chosen on `SEEDS`, is compared"""
-SINGLE: tuple[str, ...] = ("128", "512", "all")
-LEVELS = "levels"
+SINGLE: tuple[str, ...] = ("128", "512", ALL)
 WORTH = 0.03
 """a single level so much faster than 128 groups is worth choosing"""
 LONG = (0, 2, 5, 7, 8, 11, 12, 20)
 """the problems that are also searched for `MORE_SECONDS`: each graph of the zoo, a graph a family, a random one"""
-PROCESSES = 2
-WORK = Path(".cache") / "zoo"
-
-
-class GraphOnCluster(NamedTuple):
-    """A graph on a cluster."""
-
-    graph: str
-    cluster: str
 
 
 def problems() -> list[GraphOnCluster]:
@@ -100,9 +74,7 @@ def run(folder: Path, report: ReportLine) -> str:
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     for place, wanted in _rounds(kept):
         orders = {f"{place.graph} on {place.cluster}, {key['column']}, {_budget_of(key)}": key for key in wanted}
-        if any(key not in kept for key in orders.values()):
-            prepared_graph(place.graph, report)  # the children find it
-        measure_missing(kept, "experiments.levels:in_child", orders, PROCESSES, report)
+        measure_rounds(kept, place.graph, orders, report)
         write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 
@@ -141,44 +113,6 @@ def _budget_of(key: Measurement) -> str:
 def best_single(kept: KeptResults, place: GraphOnCluster, budget: str) -> str:
     """The single level with the least mean step time over `SEEDS`, the first of equals."""
     return min(SINGLE, key=lambda column: fmean(_step_times_us(kept, place, column, budget)))
-
-
-def prepared_graph(graph: str, report: ReportLine) -> PreparedGraph:
-    """The graph of a name in `GRAPHS`."""
-    family, name, *size = graph.split("/")
-    if family == "zoo":
-        return kept_zoo_graph(WORK / code_state(), name, report)
-    if family == "random":
-        return random_graph(name, int(size[0]), np.random.default_rng([GRAPHS_SEED, GRAPHS.index(graph)]))
-    if family == "shared":
-        path = SHARED / f"{name}.json"
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), None)
-    return first_graphs(family, "test", int(name) + 1)[-1]
-
-
-def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """The best step time in µs of each seed; `arguments` is the key."""
-    order: dict[str, Any] = arguments
-    prepared = prepared_graph(order["graph"], lambda _: None)
-    budget = Budget(order.get("evaluations", MOST_EVALUATIONS), order.get("seconds"))
-    best_us: list[Json] = []
-    for seed in order["seeds"]:
-        problem = problem_of(prepared, order["cluster"], order["column"], budget)
-        problem.begin()
-        make_placer(METHOD, {}).place(problem, np.random.default_rng(seed), lambda: False)
-        best_us.append(problem.ledger.best_step_time_us)
-    return {}, {RESULT: best_us}
-
-
-def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budget) -> PlacementProblem:
-    """The problem in so many groups, with all sets of co-located ops as groups, or of these with coarser levels."""
-    graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
-    groups = None if column in ("all", LEVELS) else int(column)
-    *coarser, grouping = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, groups)]
-    allowed = allowed_devices(graph, costs, grouping, on)
-    return PlacementProblem(
-        graph, costs, grouping, on, allowed, budget, clock=time.process_time, coarser=tuple(coarser)
-    )
 
 
 def page(kept: KeptResults) -> str:

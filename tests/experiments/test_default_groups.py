@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from experiments import default_groups, levels
+from experiments import default_groups, leveled
 from experiments.default_groups import FIXED, PROBLEMS, SEEDS, key_of
 from experiments.keeping.kept_results import KeptResults
-from experiments.levels import LEVELS
+from experiments.leveled import LEVELS
 from tests.engine.small_runs import prepared_graph
 
 
 def test_a_child_measures_a_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(levels, "prepared_graph", lambda *_: prepared_graph(80))
+    monkeypatch.setattr(leveled, "graph_named", lambda *_: prepared_graph(80))
     monkeypatch.setattr(default_groups, "SECONDS", 0.05)
     for column in (FIXED, LEVELS):
-        found = levels.in_child(dict(key_of(PROBLEMS[1], column, 3)), tmp_path, lambda *_: None)[1]
+        found = leveled.in_child(dict(key_of(PROBLEMS[1], column, 3)), tmp_path, lambda *_: None)[1]
         assert isinstance(found["result"], list) and len(found["result"]) == 1
 
 

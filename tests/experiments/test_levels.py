@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from experiments import levels
+from experiments import leveled, levels
 from experiments.keeping.kept_results import KeptResults, Measurement
-from experiments.levels import BUDGETS, LEVELS, MORE, OTHER_SEEDS, SEEDS, SINGLE, GraphOnCluster, key_of
+from experiments.leveled import LEVELS, GraphOnCluster
+from experiments.levels import BUDGETS, MORE, OTHER_SEEDS, SEEDS, SINGLE, key_of
 from tests.engine.small_runs import prepared_graph
 
 PLACES = [GraphOnCluster("one", "2xK80"), GraphOnCluster("two", "2xV100+2xK80")]
@@ -16,7 +17,7 @@ PLACES = [GraphOnCluster("one", "2xK80"), GraphOnCluster("two", "2xV100+2xK80")]
 @pytest.fixture(autouse=True)
 def small_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "problems", lambda: PLACES)
-    monkeypatch.setattr(levels, "prepared_graph", lambda *_: prepared_graph(80))
+    monkeypatch.setattr(leveled, "graph_named", lambda *_: prepared_graph(80))
     monkeypatch.setattr(levels, "EVALUATIONS", 40)
     monkeypatch.setattr(levels, "SECONDS", 0.05)
     monkeypatch.setattr(levels, "MORE_SECONDS", 0.1)
@@ -26,7 +27,7 @@ def small_problems(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("budget", [*BUDGETS, MORE])
 @pytest.mark.parametrize("column", [*SINGLE, LEVELS])
 def test_a_step_time_a_seed(column: str, budget: str, tmp_path: Path) -> None:
-    found: Any = levels.in_child(dict(key_of(PLACES[1], column, budget)), tmp_path, lambda *_: None)[1]
+    found: Any = leveled.in_child(dict(key_of(PLACES[1], column, budget)), tmp_path, lambda *_: None)[1]
     assert len(found["result"]) == 3 and min(found["result"]) > 0
 
 
@@ -79,14 +80,14 @@ def test_figures_are_relative_to_128_groups_and_their_mean_is_geometric(tmp_path
 def test_single_levels_come_first_and_a_second_call_measures_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def measured(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
+    def measured(kept: KeptResults, _graph: str, orders: dict[str, Measurement], *_: object) -> None:
         for key in orders.values():
             if key not in kept:
                 told.append((str(key["column"]), key["seeds"] == list(SEEDS), key.get("seconds") == 0.1))
                 kept.add(key, [1.0] * 3)
 
     told: list[tuple[str, bool, bool]] = []
-    monkeypatch.setattr(levels, "measure_missing", measured)
+    monkeypatch.setattr(levels, "measure_rounds", measured)
     text = levels.run(tmp_path, lambda _: None)
     single = [(column, True, False) for _ in PLACES for column in SINGLE for _ in BUDGETS]
     through = [(LEVELS, True, False)] * 2 * len(PLACES)

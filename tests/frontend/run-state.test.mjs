@@ -160,10 +160,10 @@ test("the same status again is the same state", () => {
   assert.equal(reduce(state, { type: "status", status: "running", error: "" }), state);
 });
 
-test("placements are kept in a byte a group", () => {
-  const state = fed([[started(1), episode(2, { placement: [0, 63, 1] })]]);
-  assert.deepEqual([...state.episodes.whole()[0].placement], [0, 63, 1]);
-  assert.equal(state.episodes.whole()[0].placement.BYTES_PER_ELEMENT, 1);
+test("placements are kept in two bytes a group", () => {
+  const state = fed([[started(1), episode(2, { placement: [0, 255, 1] })]]);
+  assert.deepEqual([...state.episodes.whole()[0].placement], [0, 255, 1]);
+  assert.equal(state.episodes.whole()[0].placement.BYTES_PER_ELEMENT, 2);
 });
 
 test("a hundred thousand episodes in small batches: no batch copies what is there", () => {

@@ -1,0 +1,103 @@
+"""What the experiments on levels of groups share: their graphs by name, a problem at a level, and a child's search."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import api
+from engine.bench.random_graphs import random_graph
+from engine.child.parent import ReportProgress, Results
+from engine.errors import PlacetoError
+from engine.events import Json
+from engine.graphs.grouping.grouping import Grouping, group_ops
+from engine.graphs.grouping.levels import nested_groupings
+from engine.placers.registry import make_placer
+from engine.prepared import PreparedGraph
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.problem.pins import allowed_devices
+from experiments.auto_check.cases import SHARED
+from experiments.family_graphs import first_graphs
+from experiments.keeping.code_state import code_state
+from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.pages import ReportLine
+from experiments.zoo_graphs import kept_zoo_graph
+
+METHOD = "auto"
+ALL, LEVELS = "all", "levels"
+"""columns: each set of co-located ops as a group; these with all coarser levels. Others are numbers of groups"""
+GRAPHS_SEED = 7
+"""of random graphs, with their number of ops"""
+PROCESSES = 2
+WORK = Path(".cache") / "zoo"
+"""where children find graphs of the zoo"""
+
+
+class GraphOnCluster(NamedTuple):
+    """A graph, by its name as in `graph_named`, on a cluster."""
+
+    graph: str
+    cluster: str
+
+
+def graph_named(name: str, report: ReportLine) -> PreparedGraph:
+    """`zoo/inception_v3`; `nmt/0`, held out of a family; `shared/NAME`, a public benchmark put beside the checkout;
+    `random/KIND/OPS`, one for each kind and size.
+    """
+    source, rest, *more = name.split("/")
+    if source == "zoo":
+        return kept_zoo_graph(WORK / code_state(), rest, report)
+    if source == "random":
+        ops = int(more[0])
+        return random_graph(rest, ops, np.random.default_rng([GRAPHS_SEED, ops]))
+    if source == "shared":
+        path = SHARED / f"{rest}.json"
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), None)
+    return first_graphs(source, "test", int(rest) + 1)[-1]
+
+
+def measure_rounds(kept: KeptResults, graph: str, orders: dict[str, Measurement], report: ReportLine) -> None:
+    """Measure what `kept` lacks of `orders`, all on one graph, each in a child: see `in_child`."""
+    if any(key not in kept for key in orders.values()):
+        graph_named(graph, report)  # the children find it
+    measure_missing(kept, "experiments.leveled:in_child", orders, PROCESSES, report)
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """The best step time in µs of each seed, or nothing where the method finds none; `arguments` is the key.
+
+    Seconds are those of this process alone. Without a `method` it is `METHOD`.
+    """
+    order: dict[str, Any] = arguments
+    prepared = graph_named(order["graph"], lambda _: None)
+    budget = Budget(order.get("evaluations", MOST_EVALUATIONS), order.get("seconds"))
+    best_us: list[Json] = []
+    for seed in order["seeds"]:
+        problem = problem_of(prepared, order["cluster"], order["column"], budget)
+        problem.begin()
+        try:
+            make_placer(order.get("method", METHOD), {}).place(problem, np.random.default_rng(seed), lambda: False)
+        except PlacetoError:  # such as no rule for this graph, or a cluster without a CPU
+            continue
+        best_us.append(problem.ledger.best_step_time_us)
+    return {}, {RESULT: best_us}
+
+
+def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budget) -> PlacementProblem:
+    """The problem in so many groups, with all sets of co-located ops as groups, or of these with coarser levels."""
+    groups = None if column in (ALL, LEVELS) else int(column)
+    graph, costs = prepared.graph, prepared.costs
+    nested = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, groups)]
+    return nested_problem(prepared, cluster, nested, budget)
+
+
+def nested_problem(
+    prepared: PreparedGraph, cluster: str, nested: Sequence[Grouping], budget: Budget
+) -> PlacementProblem:
+    """The problem of the last of these groupings, with the others as coarser levels."""
+    graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
+    allowed = allowed_devices(graph, costs, nested[-1], on)
+    coarser = tuple(nested[:-1])
+    return PlacementProblem(graph, costs, nested[-1], on, allowed, budget, clock=time.process_time, coarser=coarser)
