@@ -18,7 +18,8 @@ def test_a_group_on_several_devices_says_its_parts_and_goes_on_by_hand(page: Pag
     expect(part(page, "shown")).to_contain_text(
         re.compile("by moves of [0-9]+ groups.*on several devices; .* cross devices")
     )
-    expect(part(page, "colour-legend")).to_contain_text("on several devices, by time")
+    striped = part(page, "colour-legend").locator("li").filter(has_text="on several devices, by time")
+    expect(striped.locator(".stripe")).to_have_count(2)
     split = part(page, "groups").locator("tbody tr").filter(has_text="2 devices").first
     group = split.get_attribute("data-group")
     split.click()

@@ -68,3 +68,13 @@ test("an age is in the largest whole unit, and ends after a week", () => {
   const words = ["", "just now", "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 day ago", "6 days ago", "", ""];
   assert.deepEqual(ages.map(format.formatAge), words);
 });
+
+test("the shares of one whole add up", () => {
+  assert.deepEqual(format.formatShares([0.004, 0.996]), ["< 1 %", "> 99 %"]);
+  assert.deepEqual(format.formatShares([0.006, 0.994]), ["1 %", "99 %"]);
+  assert.deepEqual(format.formatShares([0.495, 0.505]), ["50 %", "50 %"]);
+  assert.deepEqual(format.formatShares([0, 1]), ["0 %", "100 %"]);
+  assert.deepEqual(format.formatShares([]), []);
+  const thirds = format.formatShares([1 / 3, 1 / 3, 1 / 3]).map(parseFloat);
+  assert.equal(thirds.reduce((sum, percent) => sum + percent), 100);
+});

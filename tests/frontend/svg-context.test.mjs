@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { drawNode } from "../../frontend/js/graph/drawn-node.js";
 import { SvgContext } from "../../frontend/js/ui/svg-context.js";
 import { trace } from "../../frontend/js/ui/svg-elements.js";
 
@@ -85,4 +86,14 @@ test("paths of the charts are traced with their absolute and relative lines", ()
     context.stroke();
   });
   assert.match(path, /d="M1 2L3 4L10 4L10 -5.5L12 -5.5L12 -5.6Z"/);
+});
+
+test("a node on several devices is drawn with a stripe for each", () => {
+  const node = { x: 10, y: 20, radius: 5, shape: /** @type {const} */ ("octagon"), colour: "#fff", border: { colour: "#000", width: 1 }, opacity: 1 };
+  const [plain, first, second, border] = drawn((context) => drawNode(context, { ...node, stripes: ["#111", "#111", "#222", "#222"] }));
+  assert.match(plain, /fill="#fff"/);
+  assert.match(first, /d="M8 15L10 15L10 25L8 25L5 22L5 18Z" fill="#111"/);
+  assert.match(second, /d="M10 15L12 15L15 18L15 22L12 25L10 25Z" fill="#222"/);
+  assert.match(border, /stroke="#000"/);
+  assert.equal(drawn((context) => drawNode(context, { ...node, stripes: [] })).length, 2);
 });

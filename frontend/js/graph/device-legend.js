@@ -2,6 +2,7 @@
 
 import { element, setText, svg } from "../ui/dom.js";
 import { shapePoints } from "./devices.js";
+import { stripesOf } from "./stripes.js";
 import { counted, formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
 
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
@@ -9,14 +10,15 @@ import { counted, formatBytes, formatCount, formatShare, formatTime } from "../u
 /**
  * The mark of a look in the graph.
  *
- * @param {{ colour: string, shape: import("./devices.js").Shape }} look its colour may be a custom property
+ * @param {Pick<import("./graph-style.js").NodeLook, "colour" | "shape" | "stripes">} look its colour may be a custom property
  * @returns {SVGElement}
  */
-export function deviceMark(look) {
-  const points = shapePoints(look.shape);
-  const shape = points === null ? svg("circle", { r: 1 }) : svg("polygon", { points });
-  shape.setAttribute("fill", look.colour.startsWith("--") ? `var(${look.colour})` : look.colour);
-  return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape);
+export function deviceMark({ colour, shape, stripes }) {
+  const points = shapePoints(shape);
+  const outline = points === null ? svg("circle", { r: 1 }) : svg("polygon", { points });
+  outline.setAttribute("fill", colour.startsWith("--") ? `var(${colour})` : colour);
+  const striped = stripesOf(stripes ?? [], shape).map((stripe) => svg("polygon", { class: "stripe", points: stripe.corners.join(" "), fill: stripe.colour }));
+  return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, outline, ...striped);
 }
 
 /**

@@ -91,3 +91,12 @@ export function shapePoints(shape) {
       return "-1,-0.9 1,-0.9 1,0.9 -1,0.9";
   }
 }
+
+/**
+ * @param {Shape} shape
+ * @returns {(readonly [number, number])[] | null} its corners in a box of 2 × 2 around 0; null for an ellipse
+ */
+export function shapeCorners(shape) {
+  const corners = shapePoints(shape)?.split(" ").map((corner) => corner.split(",").map(Number));
+  return corners?.map(([x, y]) => /** @type {const} */ ([x, y])) ?? null;
+}

@@ -7,7 +7,7 @@
 
 import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
 import { SvgContext } from "../ui/svg-context.js";
-import { shapePoints } from "./devices.js";
+import { drawNode } from "./drawn-node.js";
 import { EdgeLayer } from "./edge-layer.js";
 import { geometry, topView, wholeView } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
@@ -254,35 +254,19 @@ export class GraphView {
     context.rect(0, 0, width, height);
     context.clip();
     this.#edges.drawOn(frame, () => (surface instanceof SvgContext ? /** @type {any} */ (surface.newPath()) : new Path2D()));
-    for (const node of this.#nodes) {
-      this.#drawNode(context, node);
-    }
+    this.#nodes.forEach((_, index) => drawNode(context, this.#drawnNode(index)));
     context.globalAlpha = 1;
     this.#labels.drawOn(frame);
     context.restore();
   }
 
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {import("../../vendor/cytoscape.esm.min.mjs").default.NodeSingular} node
-   */
-  #drawNode(context, node) {
-    const { x, y } = node.renderedPosition();
-    const radius = node.renderedWidth() / 2;
-    const corners = shapePoints(node.style("shape"))?.split(" ").map((corner) => corner.split(",").map(Number));
-    context.beginPath();
-    if (corners) {
-      corners.forEach(([right, down], index) => context[index ? "lineTo" : "moveTo"](x + right * radius, y + down * radius));
-      context.closePath();
-    } else {
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-    }
-    context.globalAlpha = Number(node.style("opacity"));
-    context.fillStyle = node.style("background-color");
-    context.fill();
-    context.strokeStyle = node.style("border-color");
-    context.lineWidth = parseFloat(node.style("border-width")) * this.#core.zoom();
-    context.stroke();
+  /** @param {number} index */
+  #drawnNode(index) {
+    const node = this.#nodes[index];
+    const border = { colour: node.style("border-color"), width: parseFloat(node.style("border-width")) * this.#core.zoom() };
+    const stripes = this.#picture.looks[this.#picture.lookOf[index]]?.stripes ?? [];
+    const look = { shape: node.style("shape"), colour: node.style("background-color"), stripes, border, opacity: Number(node.style("opacity")) };
+    return { ...node.renderedPosition(), radius: node.renderedWidth() / 2, ...look };
   }
 
   /** @returns {number} how many nodes changed */

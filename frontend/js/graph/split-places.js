@@ -2,7 +2,7 @@
 
 import { deviceMark } from "./device-legend.js";
 import { element } from "../ui/dom.js";
-import { counted, formatShare } from "../ui/format.js";
+import { counted, formatShares } from "../ui/format.js";
 
 /** @typedef {import("./colouring.js").Part} Part */
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
@@ -20,10 +20,12 @@ import { counted, formatShare } from "../ui/format.js";
  * @returns {SplitPlaces}
  */
 export function splitPlaces(parts, looks, boundary) {
-  const all = timeOfParts(parts ?? []);
-  const places = (parts ?? []).map(({ device, ops, timeUs }) => ({
+  const known = parts ?? [];
+  const all = timeOfParts(known);
+  const shares = all > 0 ? formatShares(known.map(({ timeUs }) => timeUs / all)) : [];
+  const places = known.map(({ device, ops }, index) => ({
     look: looks[device],
-    words: `${counted(ops, "op")}${all > 0 ? `, ${formatShare(timeUs / all)} of its time` : ""}`,
+    words: `${counted(ops, "op")}${all > 0 ? `, ${shares[index]} of its time` : ""}`,
   }));
   return { places, boundary };
 }

@@ -1,6 +1,6 @@
 /** Draws the nodes of a flat graph onto a canvas: squares from afar, shapes from nearby, names from nearer still. */
 
-import { shapePoints } from "../graph/devices.js";
+import { shapeCorners } from "../graph/devices.js";
 import { colour } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
 import { visible } from "../ui/format.js";
@@ -266,9 +266,7 @@ const corners = new Map();
  */
 function pointsOf(shape) {
   if (!corners.has(shape)) {
-    const text = shapePoints(/** @type {import("../graph/devices.js").Shape} */ (shape));
-    const points = text?.split(" ").map((pair) => /** @type {[number, number]} */ (pair.split(",").map(Number)));
-    corners.set(shape, points ?? null);
+    corners.set(shape, shapeCorners(/** @type {import("../graph/devices.js").Shape} */ (shape)));
   }
   return corners.get(shape) ?? null;
 }

@@ -188,6 +188,24 @@ export function formatShare(share) {
 }
 
 /**
+ * The shares of one whole, which add up to 100 %: `83 %` and `17 %`, `> 99 %` beside `< 1 %`.
+ *
+ * @param {readonly number[]} shares from 0 to 1
+ * @returns {string[]}
+ */
+export function formatShares(shares) {
+  const whole = shares.map((share) => Math.floor(share * 100));
+  const rest = (/** @type {number} */ index) => shares[index] * 100 - whole[index];
+  const left = 100 - whole.reduce((sum, percent) => sum + percent, 0);
+  const nearest = [...shares.keys()].sort((one, other) => rest(other) - rest(one));
+  const rounded = new Set(nearest.slice(0, Math.max(0, left)));
+  return shares.map((share, index) => {
+    const percent = whole[index] + Number(rounded.has(index));
+    return share > 0 && percent === 0 ? "< 1 %" : share < 1 && percent === 100 ? "> 99 %" : `${percent} %`;
+  });
+}
+
+/**
  * A share or a difference in percent: `57 %`, `2.4 %`, `−0.3 %`. Below 10 % it has a decimal, unless that is zero.
  *
  * @param {number | null | undefined} share
