@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
-import { causeParts, deviceParts, differenceSentence, movesBetween, movesInside, pairsOf } from "../../frontend/js/compare/difference.js";
+import { causeParts, deviceParts, differenceSentence, mayMoveInside, movesBetween, movesInside, pairsOf } from "../../frontend/js/compare/difference.js";
+import { sideOf } from "../../frontend/js/compare/compared-group.js";
 import { clusterTitle, columnsOf } from "../../frontend/js/compare/methods-table.js";
 import { optionsOf } from "../../frontend/js/compare/compare-choice.js";
 import { ofRun, problemOf, References } from "../../frontend/js/compare/references.js";
@@ -129,21 +130,71 @@ test("moves are the groups on another device, counted by pair of devices", () =>
 test("a group that is split in both placements has moved where its ops have", () => {
   const placements = { before: [-1, -1, 0], after: [-1, -1, -1] };
   const deviceOfOp = { before: [0, 1, 0, 1, 0], after: [1, 0, 0, 1, 1] };
+  assert.ok(mayMoveInside(placements.before, placements.after));
+  assert.ok(!mayMoveInside([-1, 0], [0, -1]), "a group that is whole on one side has another place");
   assert.deepEqual(movesInside(placements, deviceOfOp, (op) => [0, 0, 1, 1, 2][op]), [{ group: 0, from: -1, to: -1 }]);
 });
 
 test("the graph of differences shows a moved group's devices now and before, and the largest edges that begin or cease to cross", () => {
   const devices = deviceLooks([0, 1].map((index) => ({ name: `/device:GPU:${index}`, kind: "K80", class: "GPU", memory_bytes: 1 })));
   const edges = [[0, 1, 50], [1, 2, 9], [0, 2, 10], [2, 3, 99]].map(([source, target, bytes]) => ({ source, target, bytes }));
-  const { picture, lit, litEdges } = movePicture([0, 0, 0, 1], [0, 1, -1, 1], devices, edges);
+  const placed = (/** @type {number[]} */ placement) => ({ placement, step: null });
+  const [before, after] = [[0, 0, 0, 1], [0, 1, -1, 1]];
+  const { picture, lit, litEdges } = movePicture(placed(before), placed(after), movesBetween(before, after), devices, edges);
   assert.deepEqual([...lit], [0, 1, 1, 0]);
   assert.deepEqual([...litEdges], [1, 0, 1, 0]);
   const looks = Array.from(picture.lookOf, (look) => picture.looks[look]);
   assert.deepEqual(looks[0], { colour: devices[0].colour, shape: devices[0].shape });
   assert.deepEqual(looks[1], { colour: devices[1].colour, shape: devices[1].shape, ring: { colour: devices[0].colour, pattern: "solid" } });
   assert.equal(looks[2].shape, SPLIT_LOOK.shape);
-  assert.equal(movePicture([1], [0], devices, []).picture.looks[0].ring?.pattern, "dashed", "the pattern too tells the device before");
+  assert.equal(movePicture(placed([1]), placed([0]), [{ group: 0 }], devices, []).picture.looks[0].ring?.pattern, "dashed", "the pattern too tells the device before");
 });
+
+test("the graph of differences has the stripes of split groups, a ring where one was split, and the edges that their parts cut", () => {
+  const devices = deviceLooks([0, 1].map((index) => ({ name: `/device:GPU:${index}`, kind: "K80", class: "GPU", memory_bytes: 1 })));
+  const edges = [[0, 1, 50], [1, 2, 40]].map(([source, target, bytes]) => ({ source, target, bytes }));
+  const [before, after] = [new Step(bytes({}, of([0, 1, 0, 1, 0], [[1, 2]]))), new Step(bytes({}, of([0, 1, 1, 0, 0], [[1, 3]])))];
+  const groupOfOp = [0, 0, 1, 1, 2];
+  const sides = {
+    before: sideOf({ words: "one", placement: [-1, -1, 0] }, before, groupOfOp),
+    after: sideOf({ words: "other", placement: [-1, -1, 0] }, after, groupOfOp),
+  };
+  const { picture, lit, litEdges } = movePicture(sides.before, sides.after, [{ group: 1 }], devices, edges);
+  const looks = Array.from(picture.lookOf, (look) => picture.looks[look]);
+  const stripes = [0, 0, 1, 1].map((device) => devices[device].colour);
+  assert.deepEqual([...lit], [0, 1, 0]);
+  assert.deepEqual(looks[0], { ...SPLIT_LOOK, stripes });
+  assert.deepEqual(looks[1], { ...SPLIT_LOOK, stripes, ring: { colour: "--text", pattern: "solid" } });
+  assert.deepEqual([picture.cut, [...litEdges]], [new Set([1]), [0, 0]], "both cut the same edge between groups");
+  const whole = sideOf({ words: "whole", placement: [0, 0, 0] }, new Step(bytes({}, of([0, 0, 0, 0, 0], []))), groupOfOp);
+  assert.equal(whole.step, null);
+  const moved = movePicture(whole, sides.after, movesBetween(whole.placement, sides.after.placement), devices, edges);
+  assert.deepEqual([...moved.litEdges], [1, 0]);
+  assert.deepEqual(moved.picture.looks[moved.picture.lookOf[0]], { ...SPLIT_LOOK, stripes, ring: { colour: devices[0].colour, pattern: "solid" } });
+  const back = movePicture(sides.after, whole, movesBetween(sides.after.placement, whole.placement), devices, edges);
+  assert.deepEqual(back.picture.looks[back.picture.lookOf[0]], { colour: devices[0].colour, shape: devices[0].shape, ring: { colour: "--text", pattern: "solid" } });
+});
+
+/**
+ * Arrays of a step of five ops of 10 µs.
+ *
+ * @param {number[]} devices [ops]
+ * @param {number[][]} cuts pairs of ops
+ */
+function of(devices, cuts) {
+  const ends = (/** @type {number} */ end) => Int32Array.from(cuts, (cut) => cut[end]);
+  return {
+    "op.device": Int32Array.from(devices),
+    "op.start_us": new Float64Array(5),
+    "op.end_us": new Float64Array(5).fill(10),
+    "op.slack_us": new Float64Array(5),
+    "op.peak_share": new Float64Array(5),
+    "chain.activity": new Int32Array(3),
+    "cut.source": ends(0),
+    "cut.target": ends(1),
+    "cut.bytes": Float64Array.from(cuts, () => 8),
+  };
+}
 
 test("the differences of all causes, and of all parts of each device, add up to that of the step times", () => {
   const [before, after] = [new Step(ON_ONE), new Step(bytes())];

@@ -1,6 +1,5 @@
 /** The card that compares the shown placement with another one: what moved, and what it is worth. */
 
-import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
 import { isRefusal, showFailure } from "../ui/server.js";
@@ -8,11 +7,12 @@ import { SettledTimer } from "../ui/settled-timer.js";
 import { Step } from "../step/step.js";
 import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
 import { CompareChoice, optionsOf } from "./compare-choice.js";
+import { comparedGroup, sideOf } from "./compared-group.js";
 import { ComparedGraphs } from "./compared-graphs.js";
 import { ComparedSteps } from "./compared-steps.js";
-import { differenceSentence, movesBetween, movesInside, pairsOf } from "./difference.js";
+import { differenceSentence, mayMoveInside, movesBetween, movesInside, pairsOf } from "./difference.js";
 import { differenceTables } from "./difference-tables.js";
-import { MovesTable } from "./moves-table.js";
+import { movePair, MovesTable } from "./moves-table.js";
 import { References } from "./references.js";
 
 /** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
@@ -32,7 +32,8 @@ import { References } from "./references.js";
  * @property {(reference: KnownPlacement) => Promise<ArrayBuffer>} loadStep
  * @property {import("./backs.js").Ask} askGains
  * @property {import("./compared-steps.js").Ops} ops
- * @property {(group: number, device: number) => Node[]} tipOf what the tip of a group says
+ * @property {(group: number, device: number, parts: readonly import("../graph/colouring.js").Part[] | null) => Node[]} tipOf what the
+ *   tip of a group says; parts of one on several devices
  */
 
 /** A placement is compared once it has been shown for so long: not while the player runs past it. */
@@ -64,6 +65,8 @@ export class ComparePanel {
   /** @type {{ key: string, step: Promise<Step> } | null} */
   #before = null;
   #chosen = -1;
+  /** What was compared last. @type {import("./compared-group.js").Sides | null} */
+  #sides = null;
   /** Counts what is drawn: an answer for an earlier drawing is dropped. */
   #drawn = 0;
 
@@ -143,6 +146,7 @@ export class ComparePanel {
       this.#graphs.choose(group);
       this.#table.choose(group);
       this.#steps?.choose(group);
+      this.#fillChosen();
     }
   }
 
@@ -193,13 +197,16 @@ export class ComparePanel {
     this.#drawn += 1;
     const drawn = this.#drawn;
     const between = movesBetween(reference.placement, shown.placement);
+    const mayBeMore = mayMoveInside(reference.placement, shown.placement);
+    const { groupOfOp } = this.#acts.ops;
+    const sides = { before: sideOf(reference, null, groupOfOp), after: sideOf(shown, null, groupOfOp) };
     this.#root.dataset.state = "loading";
     this.#part("failure").replaceChildren();
-    this.#listMoves(between);
+    this.#showMoves(between, sides);
+    setText(this.#part("count"), `${formatCount(between.length)}${mayBeMore ? " or more" : ""}`);
     setText(this.#part("moves-note"), "");
-    this.#graphs.show(this.#look, reference, shown);
     this.#part("steps").hidden = !this.#beside;
-    setText(this.#part("sentence"), this.#head(reference, shown, between.length));
+    setText(this.#part("sentence"), this.#head(reference, shown, between.length > 0 || mayBeMore));
     if (!step) {
       return;
     }
@@ -207,12 +214,14 @@ export class ComparePanel {
       const before = await this.#stepOf(reference);
       if (drawn === this.#drawn) {
         this.#root.dataset.state = "ready";
-        const moves = [...between, ...this.#movesInside(reference, shown, before, step)];
-        if (moves.length > between.length) {
-          this.#listMoves(moves);
+        const inside = mayBeMore ? this.#movesInside(reference, shown, before, step) : [];
+        const moves = [...between, ...inside];
+        const known = { before: sideOf(reference, before, groupOfOp), after: sideOf(shown, step, groupOfOp) };
+        if (known.before.step || known.after.step) {
+          this.#showMoves(moves, known);
         }
         const words = moves.length === 0 ? "" : differenceSentence(moves, before, step);
-        setText(this.#part("sentence"), `${this.#head(reference, shown, moves.length)} ${words}`.trim());
+        setText(this.#part("sentence"), `${this.#head(reference, shown, moves.length > 0)} ${words}`.trim());
         this.#showSteps(before, step, [reference.words, shown.words]);
         this.#part("parts").replaceChildren(...differenceTables(before, step, this.#looks));
         await this.#showBacks(shown.placement, moves, step, drawn);
@@ -225,12 +234,24 @@ export class ComparePanel {
     }
   }
 
-  /** @param {readonly import("./difference.js").Move[]} moves */
-  #listMoves(moves) {
-    this.#table.show(moves);
-    setText(this.#part("count"), formatCount(moves.length));
+  /**
+   * @param {readonly import("./difference.js").Move[]} moves
+   * @param {import("./compared-group.js").Sides} sides
+   */
+  #showMoves(moves, sides) {
+    this.#sides = sides;
+    this.#graphs.show(this.#look, sides, moves);
+    this.#table.show(moves, sides);
     this.#table.choose(this.#chosen);
-    this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => this.#pair(pair)));
+    setText(this.#part("count"), formatCount(moves.length));
+    this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => movePair(pair, this.#looks)));
+    this.#fillChosen();
+  }
+
+  /** Say where the chosen group is on both sides. */
+  #fillChosen() {
+    const [group, sides] = [this.#graph.groups[this.#chosen], this.#sides];
+    this.#part("chosen").replaceChildren(...(group && sides ? comparedGroup(group, sides, this.#looks, this.#acts.ops) : []));
   }
 
   /**
@@ -247,12 +268,10 @@ export class ComparePanel {
   /**
    * @param {KnownPlacement} reference
    * @param {Shown} shown
-   * @param {number} moved groups
+   * @param {boolean} differ whether they may
    */
-  #head(reference, shown, moved) {
-    return moved === 0
-      ? `Every group is where it is in ${reference.words}.`
-      : `From ${reference.words} to ${shown.words}:`;
+  #head(reference, shown, differ) {
+    return differ ? `From ${reference.words} to ${shown.words}:` : `Every group is where it is in ${reference.words}.`;
   }
 
   /** @param {KnownPlacement} reference */
@@ -312,15 +331,6 @@ export class ComparePanel {
     } else {
       setText(note, all > 1 ? "Each row is simulated on its own: moves act on each other, so the changes do not add up." : "");
     }
-  }
-
-  /** @param {{ from: number, to: number, count: number }} pair */
-  #pair({ from, to, count }) {
-    const words = (/** @type {number} */ device) => {
-      const look = this.#looks[device];
-      return look ? [deviceMark(look), ` ${look.label}`] : ["several devices"];
-    };
-    return element("li", { "data-from": from, "data-to": to }, ...words(from), " → ", ...words(to), `: ${counted(count, "group")}`);
   }
 
   #fillChoice() {

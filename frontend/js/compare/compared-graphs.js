@@ -1,15 +1,15 @@
 /** The drawn graphs of a comparison: the differences alone, or both placements beside each other with one view. */
 
-import { COLOURINGS } from "../graph/colouring.js";
-import { deviceMark } from "../graph/device-legend.js";
 import { GraphView, MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
-import { movePicture } from "../graph/move-picture.js";
+import { movePicture, placedPicture } from "../graph/move-picture.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted } from "../ui/format.js";
 import { showFailure } from "../ui/server.js";
 import { Tip } from "../ui/tip.js";
+import { placeLine } from "./compared-group.js";
 
 /** @typedef {"differences" | "sides"} Look */
+/** @typedef {import("./compared-group.js").Sides} Sides */
 
 export class ComparedGraphs {
   #host;
@@ -18,8 +18,10 @@ export class ComparedGraphs {
   #onChoose;
   #tipOf;
   #tip = new Tip();
-  /** The device of each group in the drawn placements, by the names of their stages. @type {Record<string, ArrayLike<number>>} */
-  #placements = {};
+  /** The drawn placements, by the names of their stages. @type {Sides | null} */
+  #sides = null;
+  /** @type {ReadonlySet<number>} groups */
+  #moved = new Set();
   /** @type {Promise<GraphView>[]} the shown placement's, and once both were wanted, the compared one's */
   #views = [];
   #chosen = -1;
@@ -29,7 +31,7 @@ export class ComparedGraphs {
    * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {import("../graph/devices.js").DeviceLook[]} looks
    * @param {(group: number) => void} onChoose -1 for none
-   * @param {(group: number, device: number) => Node[]} tipOf what the tip of a group says
+   * @param {import("./compare-panel.js").Acts["tipOf"]} tipOf
    */
   constructor(host, graph, looks, onChoose, tipOf) {
     this.#host = host;
@@ -41,12 +43,14 @@ export class ComparedGraphs {
 
   /**
    * @param {Look} look
-   * @param {{ words: string, placement: ArrayLike<number> }} compared
-   * @param {{ words: string, placement: ArrayLike<number> }} shown
+   * @param {Sides} sides
+   * @param {readonly import("./difference.js").Move[]} moves
    */
-  async show(look, { words, placement: before }, { words: shownWords, placement: after }) {
+  async show(look, sides, moves) {
+    const { before, after } = sides;
     this.#host.dataset.look = look;
-    this.#placements = { before, after };
+    this.#sides = sides;
+    this.#moved = new Set(moves.map(({ group }) => group));
     if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
       const words = `${counted(this.#graph.groups.length, "group")} are too many to draw. The table lists the moved ones.`;
       this.#host.replaceChildren(element("p", { class: "hint" }, words));
@@ -56,16 +60,16 @@ export class ComparedGraphs {
       this.#views[0] ??= this.#draw("after");
       const own = await this.#views[0];
       if (look === "differences") {
-        const { picture, lit, litEdges } = movePicture(before, after, this.#looks, this.#graph.edges);
+        const { picture, lit, litEdges } = movePicture(before, after, moves, this.#looks, this.#graph.edges);
         own.show(picture);
         own.light(lit, litEdges);
       } else {
-        own.show(this.#picture(after));
+        own.show(placedPicture(after, this.#looks));
         own.light(null);
-        setText(this.#title("after"), `Shown: ${shownWords}`);
+        setText(this.#title("after"), `Shown: ${after.words}`);
         this.#views[1] ??= this.#draw("before", own);
-        (await this.#views[1]).show(this.#picture(before));
-        setText(this.#title("before"), `Compared: ${words}`);
+        (await this.#views[1]).show(placedPicture(before, this.#looks));
+        setText(this.#title("before"), `Compared: ${before.words}`);
       }
     } catch (error) {
       this.#views = [];
@@ -92,15 +96,6 @@ export class ComparedGraphs {
   }
 
   /**
-   * @param {ArrayLike<number>} placement [groups]
-   * @returns {import("../graph/graph-view.js").Picture}
-   */
-  #picture(placement) {
-    const facts = { placement, looks: this.#looks, timeUs: null, bytes: [], step: null, gainShare: null, costs: null };
-    return { ...COLOURINGS.device.colour(facts, placement.length), placement };
-  }
-
-  /**
    * @param {"before" | "after"} name
    * @param {HTMLElement} stage
    * @param {number} group -1 for none
@@ -108,20 +103,15 @@ export class ComparedGraphs {
    * @param {number} y pixels
    */
   #hover(name, stage, group, x, y) {
-    if (group < 0) {
+    if (group < 0 || !this.#sides) {
       this.#tip.hide();
       return;
     }
-    const [before, after] = [this.#placements.before[group], this.#placements.after[group]];
-    const from = before === after || this.#host.dataset.look === "sides" ? [] : [this.#fromWords(before)];
+    const { before, [name]: side } = this.#sides;
+    const isSaid = this.#moved.has(group) && this.#host.dataset.look === "differences";
+    const from = isSaid ? [element("span", {}, "compared: ", placeLine(before, group, this.#looks))] : [];
     stage.append(this.#tip.element);
-    this.#tip.show([...this.#tipOf(group, this.#placements[name][group]), ...from], x, y);
-  }
-
-  /** @param {number} before device in the compared placement */
-  #fromWords(before) {
-    const look = this.#looks[before];
-    return element("span", {}, "compared: ", ...(look ? [deviceMark(look), ` ${look.label}`] : ["several devices"]));
+    this.#tip.show([...this.#tipOf(group, side.placement[group], side.step?.parts.get(group) ?? null), ...from], x, y);
   }
 
   /** @param {"before" | "after"} name */

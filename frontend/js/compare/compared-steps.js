@@ -12,7 +12,9 @@ import { cutName, formatTime } from "../ui/format.js";
 /**
  * @typedef {object} Ops what the page knows of the ops
  * @property {(op: number) => string} groupName
+ * @property {(op: number) => string} opName
  * @property {(op: number) => number} groupOf -1: not known yet
+ * @property {ArrayLike<number>} groupOfOp [ops] known once a step is
  */
 
 export class ComparedSteps {

@@ -39,6 +39,16 @@ export function movesBetween(before, after) {
 }
 
 /**
+ * Whether groups may have moved that `movesBetween` does not know: some are on several devices in both placements.
+ *
+ * @param {ArrayLike<number>} before [groups]
+ * @param {ArrayLike<number>} after [groups]
+ */
+export function mayMoveInside(before, after) {
+  return Array.from(after).some((device, group) => device === SPLIT && before[group] === SPLIT);
+}
+
+/**
  * The groups that are on several devices in both placements, but not all their ops on the same ones.
  *
  * @param {{ before: ArrayLike<number>, after: ArrayLike<number> }} placements [groups]

@@ -3,8 +3,10 @@
 import { SPLIT } from "../graph/colouring.js";
 import { deviceMark } from "../graph/device-legend.js";
 import { element } from "../ui/dom.js";
-import { cutName, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
+import { splitCell } from "../graph/split-places.js";
+import { counted, cutName, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
 import { SortedTable } from "../ui/sorted-table.js";
+import { partsOf } from "./compared-group.js";
 
 /** @typedef {import("./difference.js").Move} Move */
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
@@ -23,6 +25,8 @@ export class MovesTable {
   /** @type {ReadonlyMap<number, Back>} */
   #backs = new Map();
   #stepTimeUs = NaN;
+  /** @type {import("./compared-group.js").Sides | null} */
+  #sides = null;
 
   /**
    * @param {HTMLElement} host
@@ -46,8 +50,8 @@ export class MovesTable {
             valueOf: ({ group }) => groups[group].name,
             cells: ({ group }) => [element("span", { title: cutName(groups[group].name, 400) }, cutName(groups[group].name, LONGEST_NAME))],
           },
-          { key: "from", label: "From", valueOf: ({ from }) => from, cells: ({ from }) => this.#device(from) },
-          { key: "to", label: "To", valueOf: ({ to }) => to, cells: ({ to }) => this.#device(to) },
+          { key: "from", label: "From", valueOf: ({ from }) => from, cells: ({ group, from }) => this.#device(from, group, "before") },
+          { key: "to", label: "To", valueOf: ({ to }) => to, cells: ({ group, to }) => this.#device(to, group, "after") },
           {
             key: "back",
             label: "Step if it alone went back",
@@ -60,8 +64,12 @@ export class MovesTable {
     );
   }
 
-  /** @param {readonly Move[]} moves */
-  show(moves) {
+  /**
+   * @param {readonly Move[]} moves
+   * @param {import("./compared-group.js").Sides} sides
+   */
+  show(moves, sides) {
+    this.#sides = sides;
     this.#backs = new Map();
     this.#stepTimeUs = NaN;
     this.#table.show(moves);
@@ -103,9 +111,26 @@ export class MovesTable {
     return [element("span", { "data-us": change, title: formatTime(back.stepTimeUs, 4) }, `${formatTimeChange(change)}${gap}${fits}`)];
   }
 
-  /** @param {number} device */
-  #device(device) {
+  /**
+   * @param {number} device
+   * @param {number} group
+   * @param {"before" | "after"} name of the side
+   */
+  #device(device, group, name) {
     const look = this.#looks[device];
-    return look ? [deviceMark(look), ` ${look.label}`] : ["several"];
+    return look ? [deviceMark(look), ` ${look.label}`] : splitCell(this.#sides && partsOf(this.#sides[name], group), this.#looks);
   }
+}
+
+/**
+ * @param {{ from: number, to: number, count: number }} pair
+ * @param {readonly DeviceLook[]} looks
+ * @returns {HTMLElement}
+ */
+export function movePair({ from, to, count }, looks) {
+  const words = (/** @type {number} */ device) => {
+    const look = looks[device];
+    return look ? [deviceMark(look), ` ${look.label}`] : ["several devices"];
+  };
+  return element("li", { "data-from": from, "data-to": to }, ...words(from), " → ", ...words(to), `: ${counted(count, "group")}`);
 }

@@ -16,9 +16,9 @@ import { counted, formatBytes, formatCount, formatShare, formatTime } from "../u
 export function deviceMark({ colour, shape, stripes }) {
   const points = shapePoints(shape);
   const outline = points === null ? svg("circle", { r: 1 }) : svg("polygon", { points });
-  outline.setAttribute("fill", colour.startsWith("--") ? `var(${colour})` : colour);
+  outline.setAttribute("fill", stripes ? "none" : colour.startsWith("--") ? `var(${colour})` : colour);
   const striped = stripesOf(stripes ?? [], shape).map((stripe) => svg("polygon", { class: "stripe", points: stripe.corners.join(" "), fill: stripe.colour }));
-  return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, outline, ...striped);
+  return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, ...striped, outline);
 }
 
 /**

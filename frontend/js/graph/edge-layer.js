@@ -64,12 +64,10 @@ export class EdgeLayer {
    * @param {ArrayLike<number> | null} litEdges [edges] 1: does not fade. null: as `lit` says
    */
   show(placement, cut, lit, litEdges) {
-    const isCrossing = (/** @type {{ source: number, target: number }} */ edge) =>
-      placement !== null && (cut ? cut.has(edge.source * placement.length + edge.target) : crosses(placement, edge));
     this.#drawing.edges.forEach((edge, index) => {
       const { source, target } = edge;
       const fades = litEdges ? !litEdges[index] : lit !== null && !(lit[source] && lit[target]);
-      this.#kinds[index] = fades ? FADING : isCrossing(edge) ? CROSSING : PLAIN;
+      this.#kinds[index] = fades ? FADING : placement !== null && crosses(placement, edge, cut) ? CROSSING : PLAIN;
     });
     this.#changed();
   }

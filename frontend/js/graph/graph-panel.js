@@ -525,24 +525,25 @@ export class GraphPanel {
    *
    * @param {number} group
    * @param {number} device
+   * @param {readonly import("./colouring.js").Part[] | null} parts of one on several devices
    * @returns {Node[]}
    */
-  tipOf(group, device) {
-    return groupTip(this.#detail(group, device));
+  tipOf(group, device, parts) {
+    return groupTip(this.#detail(group, device, parts));
   }
 
   /**
    * @param {number} index
    * @param {number | null} device by default that of the shown placement
+   * @param {readonly import("./colouring.js").Part[] | null} parts of one on several devices, by default there
    * @returns {import("./group-details.js").Detail}
    */
-  #detail(index, device = this.#placement ? this.#placement[index] : null) {
+  #detail(index, device = this.#placement ? this.#placement[index] : null, parts = this.#partsOf(index)) {
     const group = this.#graph.groups[index];
-    const parts = device === SPLIT ? this.#partsOf(index) : null;
     return {
       group,
       look: device === null ? null : (this.#looks[device] ?? null),
-      timeUs: parts ? timeOfParts(parts) : this.#timeOn(group, device),
+      timeUs: device === SPLIT && parts ? timeOfParts(parts) : this.#timeOn(group, device),
       split: device === SPLIT ? splitPlaces(parts, this.#looks, this.#acts.boundaryOf?.(index) ?? "") : null,
       edges: { inputs: this.#edgeCounts.inputs[index], outputs: this.#edgeCounts.outputs[index] },
     };

@@ -10,6 +10,7 @@ import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/fo
 import { SPLIT } from "./colouring.js";
 import { differences } from "./placement.js";
 import { orderGroups } from "./group-order.js";
+import { splitCell } from "./split-places.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {import("./group-order.js").SortKey} SortKey */
@@ -229,10 +230,9 @@ export class GroupsTable {
     }
     const device = this.#deviceOf(index);
     const look = device === null ? null : (this.#looks[device] ?? null);
-    const parts = device === SPLIT ? (this.#partsOf(this.#groups[index]) ?? []) : [];
-    const several = [...parts.map((part) => deviceMark(this.#looks[part.device])), parts.length > 0 ? counted(parts.length, "device") : "several"];
+    const several = () => splitCell(this.#partsOf(this.#groups[index]), this.#looks);
     const lock = this.#marked.locked.includes(index) ? [lockMark()] : [];
-    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : device === SPLIT ? several : ["–"]), ...lock);
+    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : device === SPLIT ? several() : ["–"]), ...lock);
     cells.time.textContent = formatTime(this.#timeOf(this.#groups[index], device));
   }
 

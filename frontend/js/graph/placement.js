@@ -85,8 +85,12 @@ export function loads(groups, devices, placement, partsOf = new Map()) {
  *
  * @param {ArrayLike<number>} placement [nodes]
  * @param {{ source: number, target: number }} edge
+ * @param {ReadonlySet<number> | null} [cut] as `StepFacts` has it
  */
-export function crosses(placement, { source, target }) {
+export function crosses(placement, { source, target }, cut = null) {
+  if (cut) {
+    return cut.has(source * placement.length + target);
+  }
   const [from, to] = [placement[source], placement[target]];
   return from !== to && from !== SPLIT && to !== SPLIT;
 }

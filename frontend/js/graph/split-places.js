@@ -53,6 +53,17 @@ export function splitFacts({ places, boundary }) {
 }
 
 /**
+ * The devices of the parts: for a cell of a table.
+ *
+ * @param {readonly Part[] | null} parts null: not known yet
+ * @param {readonly DeviceLook[]} looks
+ * @returns {(Node | string)[]}
+ */
+export function splitCell(parts, looks) {
+  return parts ? [...parts.map(({ device }) => deviceMark(looks[device])), counted(parts.length, "device")] : ["several"];
+}
+
+/**
  * The devices of the parts, with nothing else: for a line.
  *
  * @param {readonly DeviceLook[]} looks

@@ -3,7 +3,7 @@
 import { tokenOf } from "../run/kept-placements.js";
 import { element, find, setAttributes, setText } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
-import { cutName, formatBytes, formatTime } from "../ui/format.js";
+import { counted, cutName, formatBytes, formatTime } from "../ui/format.js";
 
 /** @typedef {import("../run/kept-placements.js").KeptPlacement} KeptPlacement */
 /** @typedef {import("../run/kept-placements.js").KeptPlacements} KeptPlacements */
@@ -172,7 +172,7 @@ export class KeptList {
  */
 export function madeWords(row) {
   const when = new Date(row.created_at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
-  const split = row.split_groups > 0 ? `, ${row.split_groups} groups on several devices` : "";
+  const split = row.split_groups > 0 ? `, ${counted(row.split_groups, "group")} on several devices` : "";
   return `${ORIGINS[row.origin] ?? row.origin}, ${when}${split}`;
 }
 
