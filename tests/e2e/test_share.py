@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from engine import VERSION
 from tests.e2e.steps import create_project, expect_status, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
@@ -76,6 +77,8 @@ def test_a_link_and_a_file_show_the_run_and_run_nothing_else(page: Page, faults:
     assert all("/shared/" in url or "/static/" in url for url in asked), asked
     for early in ("/graph.json", "/events.json?after=0&limit=2000"):
         assert len([url for url in asked if url.endswith(early)]) == 1, "the page takes what its head has asked for"
+    explained = [url for url in asked if "/explanations/" in url]
+    assert explained and all(url.endswith(f"?version={VERSION}") for url in explained), "another version is asked anew"
     part(other, "chosen").locator("[data-device='0'], [data-device='1']").last.click()
     expect(part(other, "trial")).to_be_visible()
     expect(other.get_by_role("button", name="Delete run")).to_have_count(0)

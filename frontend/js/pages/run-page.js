@@ -142,8 +142,8 @@ class RunPage {
       onBeside: (beside) => this.#changeComparison({ beside }),
       onChooseGroup: (group) => this.#chooseGroup(group),
       ops: this.#step,
-      tipOf: (group, device) => this.#panel.tipOf(group, device),
-      loadStep: ({ explanation, placement, base }) => (explanation ? getBytes(explanation) : stepOf(fieldsOf(placement, base))),
+      tipOf: (group, device, parts) => this.#panel.tipOf(group, device, parts),
+      loadStep: ({ explanation, placement, base }) => (explanation ? this.#explanation(explanation) : stepOf(fieldsOf(placement, base))),
       askGains: async (placement, groups, to) =>
         (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json(),
     });
@@ -309,11 +309,20 @@ class RunPage {
       return null;
     }
     if (!trial && base.explanation) {
-      return { key: base.key, load: () => getBytes(base.explanation) };
+      return { key: base.key, load: () => this.#explanation(base.explanation) };
     }
     this.#trials += 1;
     const fields = this.#shown.fields();
     return { key: trial ? `by hand ${this.#trials}` : base.key, load: () => stepOf(fields), isWanted: true };
+  }
+
+  /**
+   * Ask for an explanation, which a browser keeps for this version alone: the next one may say more.
+   *
+   * @param {string} address
+   */
+  #explanation(address) {
+    return getBytes(`${address}?version=${this.#root.dataset.version}`);
   }
 
   /** @param {import("../step/step.js").Step | null} step */

@@ -48,9 +48,7 @@ def run_file(request: HttpRequest, run: Run) -> str:
     context["run_json"] = {key: value for key, value in run_json.items() if key not in ("id", "urls", "policy")} | {
         "policy": None
     }
-    page = render_to_string(
-        "runs/detail.html", {**context, "is_shared": True, "is_file": True, "version": api.VERSION}, request
-    )
+    page = render_to_string("runs/detail.html", {**context, "is_shared": True, "is_file": True}, request)
     return _with_inside(page, {"texts": _texts(run, events), "blobs": _steps(run, events)})
 
 

@@ -60,7 +60,7 @@ def _policy(run: Run) -> dict[str, object] | None:
 def run_context(run: Run) -> dict[str, object]:
     """Context of its page: run, is_example, graph, project, policy_fit and lacks_variables (in words),
     methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem (of names of
-    files).
+    files), version.
     """
     return {
         "run": run,
@@ -74,6 +74,7 @@ def run_context(run: Run) -> dict[str, object]:
         "baseline_count": len(BASELINES),
         "download_stem": stem_of(run.graph),
         "run_json": run_to_json(run),
+        "version": api.VERSION,
     }
 
 
