@@ -48,9 +48,11 @@ def expect_status(page: Page, status: str) -> None:
     expect(part(page, "status")).to_have_attribute("data-status", status)
 
 
-def run_on(graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
-    """Place a graph of node-link JSON; returns the part of the run's page that explains a step, once it does so."""
-    path = tmp_path / "graph.json"
+def run_on(
+    graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int, suffix: str = ".json"
+) -> Locator:
+    """Place a graph; returns the part of the run's page that explains a step, once it does so."""
+    path = tmp_path / f"graph{suffix}"
     path.write_bytes(graph)
     create_project(page, name)
     upload(page, path)

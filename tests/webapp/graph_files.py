@@ -25,6 +25,26 @@ def graphdef(*, hostile_name: str = "") -> bytes:
     return b"".join(nodes)
 
 
+def products(trees: int, ops: int) -> bytes:
+    """A GraphDef of trees of matrix products, each of larger matrices than the one before."""
+    return b"".join(
+        _ones(f"{tree}/op0", 256 + 64 * tree)
+        + b"".join(_square(f"{tree}/op{index}", f"{tree}/op{(index - 1) // 2}") for index in range(1, ops))
+        for tree in range(trees)
+    )
+
+
+def _ones(name: str, side: int) -> bytes:
+    size = bytes_field(2, bytes([0x08, 0x80 | side & 0x7F, side >> 7]))
+    one = bytes_field(5, b"\x00\x00\x80\x3f")
+    tensor = bytes_field(8, bytes([0x08, FLOAT]) + bytes_field(2, size + size) + one)
+    return node(name, "Const", attributes=type_attribute("dtype", FLOAT) + attribute("value", tensor))
+
+
+def _square(name: str, matrix: str) -> bytes:
+    return node(name, "MatMul", matrix, matrix, attributes=type_attribute("T", FLOAT))
+
+
 def node_link(ops: int = 12, output_bytes: int = 1000) -> bytes:
     """A tree of ops as node-link JSON."""
     nodes = [
