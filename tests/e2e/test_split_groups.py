@@ -92,6 +92,9 @@ def file_shows_them(page: Page, group: int, tmp_path: Path, faults: list[str]) -
     expect(sides.last.locator(facts)).to_have_text(words)
     compare.get_by_role("button", name="Side by side").click()
     expect(compare.locator(".compare-stages .graph-canvas")).to_have_count(2)
+    expect(compare.locator(".moves-table thead th")).to_have_text(["Group", "From", "To"])
+    expect(compare).to_have_attribute("data-state", "ready")
+    expect(compare.locator("[data-compare=failure]")).to_be_empty()
     assert asked == [path.as_uri()], "the file asks for nothing"
     file.close()
 

@@ -30,7 +30,7 @@ import { References } from "./references.js";
  * @property {(beside: boolean) => void} onBeside a person chose to see both beside each other, or the differences alone
  * @property {(group: number) => void} onChooseGroup -1 for none
  * @property {(reference: KnownPlacement) => Promise<ArrayBuffer>} loadStep
- * @property {import("./backs.js").Ask} askGains
+ * @property {import("./backs.js").Ask | null} askGains null: a file, with no server to ask
  * @property {import("./compared-steps.js").Ops} ops
  * @property {(group: number, device: number, parts: readonly import("../graph/colouring.js").Part[] | null) => Node[]} tipOf what the
  *   tip of a group says; parts of one on several devices
@@ -89,7 +89,7 @@ export class ComparePanel {
     this.#choice = new CompareChoice(root, (token) => acts.onAgainst(token), () => this.#freeze());
     const choose = (/** @type {number} */ group) => this.#choose(group);
     this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, choose, acts.tipOf);
-    this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group));
+    this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group), acts.askGains !== null);
     this.#listenToTools();
     this.#askOthersWhenSeen();
   }
@@ -304,9 +304,13 @@ export class ComparePanel {
    * @param {number} drawn
    */
   async #showBacks(placement, moves, step, drawn) {
+    const { askGains } = this.#acts;
+    if (!askGains) {
+      return;
+    }
     const order = inOrder(moves, (group) => Math.max(0, ...Object.values(this.#graph.groups[group].time_us)));
     const ask = async (/** @type {import("./difference.js").Move[]} */ wanted) =>
-      askBacks(this.#acts.askGains, placement, wanted, (backs) => {
+      askBacks(askGains, placement, wanted, (backs) => {
         if (drawn === this.#drawn) {
           this.#table.showBacks(backs, step.stepTimeUs);
           this.#noteBacks(backs.size, order.length, () => ask(order));

@@ -33,16 +33,24 @@ export class MovesTable {
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly DeviceLook[]} looks
    * @param {(group: number) => void} onChoose
+   * @param {boolean} hasBacks whether the page can ask for the steps if groups went back
    */
-  constructor(host, groups, looks, onChoose) {
+  constructor(host, groups, looks, onChoose, hasBacks) {
     this.#looks = looks;
+    const back = {
+      key: "back",
+      label: "Step if it alone went back",
+      numeric: true,
+      valueOf: (/** @type {Move} */ move) => this.#change(move),
+      cells: (/** @type {Move} */ move) => this.#back(move),
+    };
     this.#table = /** @type {SortedTable<Move>} */ (
       new SortedTable(host, {
-        caption: "Moved groups, and the step time if one of them alone went back",
+        caption: hasBacks ? "Moved groups, and the step time if one of them alone went back" : "Moved groups",
         look: "moves-table",
         keyOf: ({ group }) => group,
         onChoose: ({ group }) => onChoose(group),
-        order: { key: "back", descending: true },
+        order: hasBacks ? { key: "back", descending: true } : { key: "group", descending: false },
         columns: [
           {
             key: "group",
@@ -52,13 +60,7 @@ export class MovesTable {
           },
           { key: "from", label: "From", valueOf: ({ from }) => from, cells: ({ group, from }) => this.#device(from, group, "before") },
           { key: "to", label: "To", valueOf: ({ to }) => to, cells: ({ group, to }) => this.#device(to, group, "after") },
-          {
-            key: "back",
-            label: "Step if it alone went back",
-            numeric: true,
-            valueOf: (move) => this.#change(move),
-            cells: (move) => this.#back(move),
-          },
+          ...(hasBacks ? [back] : []),
         ],
       })
     );

@@ -144,8 +144,9 @@ class RunPage {
       ops: this.#step,
       tipOf: (group, device, parts) => this.#panel.tipOf(group, device, parts),
       loadStep: ({ explanation, placement, base }) => (explanation ? this.#explanation(explanation) : stepOf(fieldsOf(placement, base))),
-      askGains: async (placement, groups, to) =>
-        (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json(),
+      askGains: root.dataset.file === undefined
+        ? async (placement, groups, to) => (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json()
+        : null,
     });
     keepHeight(this.#part("run-words"));
     this.#announcer = new Announcer(this.#part("announcer"));
