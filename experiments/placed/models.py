@@ -92,7 +92,7 @@ MODELS: dict[str, Callable[[Path], Sample]] = {
     "Keras MobileNet, SavedModel": partial(keras_saved_model, name="MobileNet", size=32, alpha=0.25),
     "Keras ResNet50, frozen": partial(keras_frozen, name="ResNet50", size=32),
 }
-"""at sizes that run quickly"""
+"""at sizes that run quickly; every test run takes those that are not much like another"""
 MORE_MODELS: dict[str, Callable[[Path], Sample]] = {
     "Keras MobileNetV2, training SavedModel": partial(keras_training, name="MobileNetV2", size=32, alpha=0.35),
     **{

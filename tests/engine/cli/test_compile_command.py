@@ -39,6 +39,7 @@ for cluster, graph, groups in cases:
         except (api.InfeasibleError, api.SettingsError):
             pass  # a rule for other names, a budget too small, no CPU
 settings = {"teacher_evaluations": 200, "imitation_steps": 2, "reinforcement_batches": 4, "embedding_width": 8}
+settings |= {"search_evaluations": 60}
 clusters = (api.parse_cluster("2xK80"), api.parse_cluster("4xV100+cpu"))
 training = api.TrainRequest((graphs["tree"],), (graphs["layered"],), clusters, "another", settings=settings)
 api.train(training, lambda _: None, lambda: False)

@@ -12,7 +12,7 @@ IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=1200.0)
 PLACEMENTS = 3
 PLACEMENTS_OF_A_MODEL = 1
-EVERY = 100
+EVERY = 50
 """random placements of one training graph; the command tries 1,000"""
 LEAST_EXECUTED = {
     "ref variables, Momentum": 100,
@@ -34,21 +34,18 @@ LEAST_EXECUTED = {
     "SavedModel": 110,
     "frozen inference graph": 70,
     "zoo: tiny_cnn": 180,
-    "zoo: inception_v3": 5000,
     "zoo: nasnet": 6000,
     "zoo: nmt": 1700,
     "zoo: ptb": 900,
     "zoo: cifar10": 1800,
     "zoo: tiny_cnn, inference": 40,
-    "zoo: inception_v3, inference": 1200,
-    "zoo: nasnet, inference": 1400,
     "zoo: nmt, inference": 350,
     "zoo: ptb, inference": 240,
     "zoo: cifar10, inference": 460,
     "Keras MobileNet, SavedModel": 800,
-    "Keras ResNet50, frozen": 1700,
 }
-"""sample → ops that a step must run, so that nothing is held that was never looked at"""
+"""sample → ops that a step must run, so that nothing is held that was never looked at. The other
+models of `experiments.placed.models` have no further op types; `python -m experiments placed_graphs` tries them all."""
 
 
 @pytest.fixture(scope="module")
