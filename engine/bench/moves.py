@@ -80,7 +80,7 @@ def figures_of(graphs: dict[str, api.PreparedGraph], rows: Sequence[Units]) -> s
     )
     head_speeds = "graph", "units", "heat", "before, a second", "with early stop, a second", "times"
     parts = (
-        machine(),
+        machine("Moves"),
         f"## One unit moves\n\n{table(head_left, left)}",
         f"## Early stop\n\n{table(head_speeds, speeds)}",
     )

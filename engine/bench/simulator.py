@@ -62,7 +62,7 @@ def figures_of(graphs: Sequence[BenchGraph]) -> str:
     """Measure all figures on synthetic training steps and `graphs`; returns them as Markdown."""
     synthetic = {ops: training_step(ops) for ops in sorted({*YARDSTICK_OPS, *LOOP_OPS})}
     parts = [
-        machine(),
+        machine("Simulator"),
         "## One evaluation, one core\n\n" + _yardstick([*(synthetic[ops] for ops in YARDSTICK_OPS), *graphs]),
         "## Evaluations a second\n\n" + _loops([*(synthetic[ops] for ops in LOOP_OPS), *graphs]),
         "## Growth\n\n" + _growth(),
@@ -104,14 +104,15 @@ def best_seconds(action: Callable[[], object]) -> float:
     return best
 
 
-def machine() -> str:
+def machine(title: str) -> str:
+    """`title` as a heading, and below it the machine with its versions and its load."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     versions = f"Python {platform.python_version()}, numba {numba.__version__}, numpy {np.__version__}"
     load = f"load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
-    return f"# Simulator\n\n{model}, {usable_cores()} cores, {platform.system()}; {versions}; {load}"
+    return f"# {title}\n\n{model}, {usable_cores()} cores, {platform.system()}; {versions}; {load}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

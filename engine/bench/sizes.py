@@ -39,7 +39,7 @@ def run_benchmark() -> str:
         "the command, s",
         "peak memory, all processes",
     )
-    return f"{machine()}\n\n{table(head, [_row(ops) for ops in OPS])}\n"
+    return f"{machine('Large graphs')}\n\n{table(head, [_row(ops) for ops in OPS])}\n"
 
 
 def _grouped(ops: int) -> tuple[bytes, int, float]:
