@@ -2,11 +2,15 @@
 
 import { element } from "../ui/dom.js";
 import { COLOURINGS } from "./colouring.js";
+import { DeviceFold } from "./device-fold.js";
 import { asDropTarget, deviceMark } from "./device-legend.js";
 
 export class ColourChooser {
   #select;
   #legend = element("ul", { class: "colour-legend" });
+  #fold = new DeviceFold(() => this.#list());
+  /** @type {{ key: string, colouring: import("./colouring.js").Colouring } | null} */
+  #last = null;
   #shown = "";
 
   /**
@@ -20,14 +24,44 @@ export class ColourChooser {
     this.#select = element("select", {}, ...options);
     this.#select.addEventListener("change", () => onChoose(this.#select.value));
     choice.replaceChildren(element("label", { class: "colour-choice" }, "Colour by", this.#select));
-    legend.replaceChildren(this.#legend);
+    legend.replaceChildren(this.#legend, this.#fold.root);
   }
 
   /**
    * @param {string} key
    * @param {import("./colouring.js").Colouring} colouring
    */
-  show(key, { looks, legend }) {
+  show(key, colouring) {
+    this.#last = { key, colouring };
+    this.#list();
+  }
+
+  #list() {
+    if (this.#last) {
+      const { key, colouring } = this.#last;
+      this.#write(key, colouring.looks, this.#listed(colouring));
+    }
+  }
+
+  /**
+   * @param {import("./colouring.js").Colouring} colouring
+   * @returns {import("./colouring.js").Colouring["legend"]} without the devices that are folded
+   */
+  #listed({ legend, inUse }) {
+    if (!inUse) {
+      this.#fold.hide();
+      return legend;
+    }
+    const listed = this.#fold.show(inUse.length, inUse);
+    return legend.filter(({ look }) => look >= inUse.length || listed.has(look));
+  }
+
+  /**
+   * @param {string} key
+   * @param {import("./colouring.js").Colouring["looks"]} looks
+   * @param {import("./colouring.js").Colouring["legend"]} legend
+   */
+  #write(key, looks, legend) {
     const shown = JSON.stringify([key, legend.map(({ look, words }) => [looks[look], words])]);
     if (shown !== this.#shown) {
       this.#shown = shown;
@@ -43,6 +77,8 @@ export class ColourChooser {
   /** @param {string} why the legend cannot be known */
   fail(why) {
     this.#shown = "";
+    this.#last = null;
+    this.#fold.hide();
     this.#legend.replaceChildren(element("li", { role: "alert" }, why));
   }
 }

@@ -5,6 +5,7 @@
  * and shape.
  */
 
+import { inUseOf } from "./devices-in-use.js";
 import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
 
 /** @typedef {import("./graph-style.js").NodeLook} NodeLook */
@@ -45,6 +46,7 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
  * @property {readonly NodeLook[]} looks
  * @property {ArrayLike<number>} lookOf [nodes] an index of `looks`
  * @property {readonly { look: number, words: string }[]} legend of the looks that there are
+ * @property {readonly boolean[]} [inUse] of looks that are those of devices, which come first: [devices] whether a node is there
  */
 
 /** In place of a device: the ops of the node are on several. */
@@ -133,7 +135,9 @@ function byDevice({ placement, looks, step }, count) {
   const legend = [...looks.map(({ label }) => label), "on several devices"].map((text, look) => ({ look, words: text }));
   const striped = mixes.length > 0 ? [{ look: looks.length + 1, words: STRIPED }] : [];
   const known = legend.filter(({ look }) => look < looks.length || lookOf.includes(look));
-  return { looks: withSplits(looks, mixes), lookOf, legend: [...known, ...striped] };
+  const places = [...(step?.parts.values() ?? [])].flatMap((parts) => parts.map(({ device }) => device));
+  const inUse = inUseOf(looks.length, [...lookOf, ...places]);
+  return { looks: withSplits(looks, mixes), lookOf, legend: [...known, ...striped], inUse };
 }
 
 /**

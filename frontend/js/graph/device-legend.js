@@ -1,6 +1,8 @@
 /** The devices of a run: colour, shape, and load under the shown placement. */
 
-import { element, setText, svg } from "../ui/dom.js";
+import { element, scroller, setText, svg } from "../ui/dom.js";
+import { DeviceFold } from "./device-fold.js";
+import { areMany } from "./devices-in-use.js";
 import { shapePoints } from "./devices.js";
 import { stripesOf } from "./stripes.js";
 import { counted, formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
@@ -48,6 +50,9 @@ export function lockMark() {
 export class DeviceLegend {
   #rows;
   #devices;
+  #fold = new DeviceFold(() => this.#list());
+  /** @type {readonly boolean[] | null} [devices] null: not known yet */
+  #inUse = null;
 
   /**
    * @param {HTMLElement} host
@@ -65,7 +70,14 @@ export class DeviceLegend {
       element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...this.#rows.map(({ row }) => row)),
     );
-    host.replaceChildren(table);
+    if (areMany(devices.length)) {
+      const place = scroller("Devices", table);
+      place.classList.add("many-devices");
+      host.replaceChildren(place, this.#fold.root);
+    } else {
+      host.replaceChildren(table);
+    }
+    this.#list();
   }
 
   /**
@@ -73,6 +85,8 @@ export class DeviceLegend {
    * @param {number | null} stepTimeUs of the shown placement
    */
   show(loads, stepTimeUs) {
+    this.#inUse = loads && loads.map(({ groups, parts }) => groups + parts > 0);
+    this.#list();
     this.#rows.forEach((cells, index) => {
       const load = loads?.[index];
       const share = load && stepTimeUs ? Math.min(1, load.timeUs / stepTimeUs) : null;
@@ -81,6 +95,11 @@ export class DeviceLegend {
       setText(cells.share, formatShare(share));
       cells.bar.value = share ?? 0;
     });
+  }
+
+  #list() {
+    const listed = this.#fold.show(this.#devices.length, this.#inUse);
+    this.#rows.forEach(({ row }, device) => (row.hidden = !listed.has(device)));
   }
 
   /** @param {readonly number[] | null} peakBytes [devices] of the shown placement; null: not known yet */

@@ -1,5 +1,6 @@
 /** What each device does during a step, as parts that add up to it. Pure functions. */
 
+import { inUseOf } from "../graph/devices-in-use.js";
 import { idleSums } from "./step-words.js";
 
 /** @typedef {import("./step.js").Step} Step */
@@ -24,4 +25,12 @@ export function devicePartsOf(step) {
     const times = [step.texts.busy_us[device], step.texts.rest_us[device], ...idle];
     return names.map((name, index) => ({ name, us: times[index] }));
   });
+}
+
+/**
+ * @param {Step} step
+ * @returns {boolean[]} [devices] whether any op is there
+ */
+export function devicesInUse(step) {
+  return inUseOf(step.texts.devices.length, step.array("op.device"));
 }

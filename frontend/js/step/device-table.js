@@ -1,20 +1,23 @@
 /** What each device does during a step, as a table: a row a device, whose times add up to the step. */
 
 import { deviceMark } from "../graph/device-legend.js";
+import { areMany, listedDevices } from "../graph/devices-in-use.js";
 import { element, scroller } from "../ui/dom.js";
 import { formatShare, formatTime } from "../ui/format.js";
-import { DEVICE_PARTS, devicePartsOf } from "./device-parts.js";
+import { DEVICE_PARTS, devicePartsOf, devicesInUse } from "./device-parts.js";
 
 /**
  * @param {import("./step.js").Step} step
  * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
- * @returns {HTMLElement} without the parts that no device has
+ * @returns {HTMLElement[]} the table without the parts that no device has, and a line about the devices that it leaves out
  */
 export function deviceTable(step, looks) {
   const devices = devicePartsOf(step);
   const shown = (devices[0] ?? []).map((_, index) => index).filter((index) => devices.some((parts) => parts[index].us > 0));
   const heads = ["Device", ...shown.map((index) => DEVICE_PARTS[devices[0][index].name]), "The whole step"];
-  const rows = looks.map((look) => {
+  const { listed, words } = listedDevices(looks.length, devicesInUse(step));
+  const rows = listed.map((device) => {
+    const look = looks[device];
     const parts = shown.map((index) => devices[look.index][index]);
     return element(
       "tr",
@@ -31,7 +34,9 @@ export function deviceTable(step, looks) {
     element("thead", {}, element("tr", {}, ...heads.map((text, index) => element("th", { scope: "col", class: index > 0 ? "number" : "" }, text)))),
     element("tbody", {}, ...rows),
   );
-  return scroller("Each device over the step", table);
+  const place = scroller("Each device over the step", table);
+  place.classList.toggle("many-devices", areMany(looks.length));
+  return words ? [place, element("p", { class: "hint" }, `${words}.`)] : [place];
 }
 
 /**

@@ -20,9 +20,10 @@
 /**
  * @param {Step} step
  * @param {readonly string[]} labels of devices
- * @returns {Lane[]} each device, followed by its links
+ * @param {readonly number[]} listed devices with a row
+ * @returns {Lane[]} each of these devices, followed by its links
  */
-export function lanesOf(step, labels) {
+export function lanesOf(step, labels, listed = labels.map((_, device) => device)) {
   /** @type {Map<string, { device: number, label: string, members: number[] }>} */
   const links = new Map();
   const sources = step.array("transfer.source");
@@ -36,17 +37,17 @@ export function lanesOf(step, labels) {
     link.members.push(transfer);
   }
   const devices = step.array("op.device");
-  const lanes = labels.map((label, device) => {
-    const members = [];
-    for (let op = 0; op < step.opCount; op += 1) {
-      if (devices[op] === device) {
-        members.push(op);
-      }
-    }
-    return laneOf(step, "ops", device, label, members);
-  });
-  const ofLinks = [...links.values()].map(({ device, label, members }) => laneOf(step, "transfers", device, label, members));
-  return lanes.flatMap((lane) => [lane, ...ofLinks.filter(({ device }) => device === lane.device)]);
+  /** @type {number[][]} */
+  const opsOf = labels.map(() => []);
+  for (let op = 0; op < step.opCount; op += 1) {
+    opsOf[devices[op]].push(op);
+  }
+  /** @type {Lane[][]} */
+  const linksOf = labels.map(() => []);
+  for (const { device, label, members } of links.values()) {
+    linksOf[device].push(laneOf(step, "transfers", device, label, members));
+  }
+  return listed.flatMap((device) => [laneOf(step, "ops", device, labels[device], opsOf[device]), ...linksOf[device]]);
 }
 
 /**

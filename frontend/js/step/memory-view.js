@@ -1,8 +1,10 @@
 /** The memory of each device over a step, on the timeline's axis of time. */
 
+import { listedDevices } from "../graph/devices-in-use.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
 import { formatBytes } from "../ui/format.js";
+import { devicesInUse } from "./device-parts.js";
 import { firstAbove } from "./lanes.js";
 import { memoryScale } from "./memory-scale.js";
 import { gutterOf } from "./time-axis.js";
@@ -11,6 +13,7 @@ import { gutterOf } from "./time-axis.js";
 
 const ROW = 52;
 const GAP = 10;
+const REST_HEIGHT = 20;
 /** Room above the limit, so that its line shows. */
 const HEADROOM = 1.08;
 
@@ -24,6 +27,8 @@ export class MemoryView {
   #gutter = 0;
   /** @type {Step | null} */
   #step = null;
+  /** The devices with a row, and a line about the others. */
+  #rows;
 
   /**
    * @param {HTMLElement} host
@@ -35,7 +40,8 @@ export class MemoryView {
     this.#axis = axis;
     this.#looks = looks;
     host.replaceChildren(this.#canvas);
-    host.style.height = `${looks.length * (ROW + GAP)}px`;
+    this.#rows = listedDevices(looks.length, null);
+    this.#fit();
     onThemeChange(() => this.redrawSoon());
     new ResizeObserver(() => this.redrawSoon()).observe(host);
     axis.onChange(() => this.redrawSoon());
@@ -44,7 +50,14 @@ export class MemoryView {
   /** @param {Step} step */
   show(step) {
     this.#step = step;
+    this.#rows = listedDevices(this.#looks.length, devicesInUse(step));
+    this.#fit();
     this.redrawSoon();
+  }
+
+  #fit() {
+    const { listed, words } = this.#rows;
+    this.#host.style.height = `${listed.length * (ROW + GAP) + (words ? REST_HEIGHT : 0)}px`;
   }
 
   redrawSoon() {
@@ -77,7 +90,11 @@ export class MemoryView {
     context.textBaseline = "middle";
     if (step) {
       const scale = memoryScale(step);
-      this.#looks.forEach((look, device) => this.#drawDevice(context, step, scale, look, device * (ROW + GAP), width));
+      const { listed, words } = this.#rows;
+      listed.forEach((device, row) => this.#drawDevice(context, step, scale, this.#looks[device], row * (ROW + GAP), width));
+      context.textAlign = "left";
+      context.fillStyle = colour("--muted");
+      context.fillText(words, 0, listed.length * (ROW + GAP) + REST_HEIGHT / 2);
     }
   }
 

@@ -188,7 +188,7 @@ export class StepPanel {
     setText(this.#part("sentence"), stepSentence(step));
     setText(this.#part("bound"), boundSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
-    this.#part("devices").replaceChildren(deviceTable(step, this.#looks));
+    this.#part("devices").replaceChildren(...deviceTable(step, this.#looks));
     const lists = peakLists(step, this.#looks, (op) => this.opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();

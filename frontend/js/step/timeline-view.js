@@ -1,9 +1,11 @@
 /** The timeline of a step on a canvas: ops of each device, transfers of each link, idle times between them. */
 
+import { listedDevices } from "../graph/devices-in-use.js";
 import { linearTicks } from "../chart/scale.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
 import { cutName, shortName, timeUnit } from "../ui/format.js";
+import { devicesInUse } from "./device-parts.js";
 import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "./lanes.js";
 import { NONE } from "./step.js";
 import { gutterOf } from "./time-axis.js";
@@ -22,6 +24,7 @@ import { gutterOf } from "./time-axis.js";
 const AXIS_HEIGHT = 24;
 const ROWS = { ops: 28, transfers: 18 };
 const GAP = 4;
+const REST_HEIGHT = 20;
 const LABEL_PIXELS = 44;
 const REACH_PIXELS = 3;
 const ZOOM_STEP = 1.5;
@@ -43,6 +46,8 @@ export class TimelineView {
   #lanes = [];
   /** @type {ReturnType<typeof idleTimes>[]} */
   #idle = [];
+  /** About the devices without a row. */
+  #rest = "";
   /** @type {(op: number) => string} */
   #nameOf = String;
   /** @type {(activity: number) => boolean} */
@@ -80,9 +85,14 @@ export class TimelineView {
     const labels = this.#looks.map(({ label }) => label);
     this.#step = step;
     this.#nameOf = nameOf;
-    this.#lanes = lanesOf(step, labels);
-    this.#idle = labels.map((_, device) => idleTimes(step, device));
-    this.#host.style.height = `${this.#top(this.#lanes.length)}px`;
+    const { listed, words } = listedDevices(labels.length, devicesInUse(step));
+    this.#rest = words;
+    this.#lanes = lanesOf(step, labels, listed);
+    this.#idle = [];
+    for (const device of listed) {
+      this.#idle[device] = idleTimes(step, device);
+    }
+    this.#host.style.height = `${this.#top(this.#lanes.length) + (words ? REST_HEIGHT : 0)}px`;
     this.redrawSoon();
   }
 
@@ -175,8 +185,16 @@ export class TimelineView {
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     this.#drawAxis(context, this.#host.clientHeight);
     this.#lanes.forEach((lane, index) => this.#drawLane(context, lane, this.#top(index)));
+    this.#drawRest(context);
     this.#drawEnd(context, this.#host.clientHeight);
     this.#drawWait(context);
+  }
+
+  /** @param {CanvasRenderingContext2D} context */
+  #drawRest(context) {
+    context.textAlign = "left";
+    context.fillStyle = this.#colours.muted;
+    context.fillText(this.#rest, 0, this.#top(this.#lanes.length) + REST_HEIGHT / 2);
   }
 
   /**

@@ -1,6 +1,8 @@
 /** One sentence or two that sum up the shown placement: how it compares, which device waits for what, what is left. */
 
+import { areMany, unusedWords } from "../graph/devices-in-use.js";
 import { cutName, formatAgainst, formatPercent, formatShare, formatTime } from "../ui/format.js";
+import { devicesInUse } from "./device-parts.js";
 import { idleOfDevices } from "./step-words.js";
 import { NONE } from "./step.js";
 
@@ -53,7 +55,8 @@ export function verdict({ name = "", stepTimeUs, feasible, rivals, lowerBoundUs,
 export function waitingWords(step, labels, groupName) {
   const { busy_us: busy, rest_us: rest } = step.texts;
   const idle = idleOfDevices(step);
-  const unused = idle.filter(({ device }) => busy[device] === 0).map(({ device }) => labels[device]);
+  const inUse = areMany(labels.length) ? devicesInUse(step) : busy.map((us) => us > 0);
+  const unused = unusedWords(labels.filter((_, device) => !inUse[device]), labels.length);
   const used = idle.filter(({ device, us }) => busy[device] >= LEAST_BUSY * step.stepTimeUs && us >= LEAST_SHARE * step.stepTimeUs);
   const most = used.reduce((/** @type {typeof used[number] | null} */ so, one) => (so && so.us >= one.us ? so : one), null);
   const parts = [];
@@ -62,10 +65,7 @@ export function waitingWords(step, labels, groupName) {
     const rests = rest[most.device] > 0 ? `, rests ${share(rest[most.device])}` : "";
     parts.push(`${labels[most.device]} is busy ${share(busy[most.device])}${rests} and idles ${share(most.us)}${reasons(step, most, labels, groupName)}`);
   }
-  if (unused.length > 0) {
-    parts.push(`${unused.join(", ")} ${unused.length === 1 ? "has" : "have"} nothing to do`);
-  }
-  return parts.join("; ");
+  return [...parts, ...(unused ? [unused] : [])].join("; ");
 }
 
 /**
