@@ -62,7 +62,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     create_project(page, "Main job")
     upload(page, training_graph)
     expect(page.locator("main")).to_contain_text("Conv2D")
-    start_run(page, evaluations=3000)
+    start_run(page, evaluations=1500)
 
     page.evaluate(WATCH_CURSOR)
     wait_for_episodes(page, 20)
@@ -76,7 +76,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
 
     expect_status(page, "done")
     assert episodes(page) > early
-    expect(part(page, "used")).to_contain_text("3,000")
+    expect(part(page, "used")).to_contain_text("1,500")
     expect(part(page, "robustness")).to_contain_text("Under other costs")
     page.get_by_text("Learning curves").click()
     expect(part(page, "learning-readout")).to_contain_text("Entropy")
