@@ -38,7 +38,7 @@ GRAPHS = (
     "ptb/1",
     "cifar10/0",
     "cifar10/1",
-    "shared/bert_l-3",
+    "shared/bert_l-3_inference_ops",
     "shared/chain_mm",
     "random/series-parallel/1000",
     "random/layered/1000",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -61,23 +62,31 @@ async def server() -> AsyncIterator[int]:
 
 
 async def trickled(port: int, first: bytes, rest: bytes, *, every_seconds: float) -> bytes:
-    """Send `first`, then a byte of `rest` at a time; the answer, empty if the connection was closed without one."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(first)
-    answer = asyncio.ensure_future(reader.read())
-    for byte in rest:
-        if answer.done():
-            break
-        with contextlib.suppress(ConnectionError):
-            writer.write(bytes([byte]))
-            await writer.drain()
-        await asyncio.wait([answer], timeout=every_seconds)
-    try:
+    """Send `first`, then a byte of `rest` at a time; what came back by then, empty if the connection was just closed.
+
+    A socket of its own, since a stream forgets what it has read when a later write fails.
+    """
+    loop = asyncio.get_running_loop()
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setblocking(False)
+        await loop.sock_sendall(connection, first)
+        answer = asyncio.ensure_future(_all_that_comes(connection))
+        for byte in rest:
+            await asyncio.wait([answer], timeout=every_seconds)
+            if answer.done():
+                break
+            with contextlib.suppress(ConnectionError):
+                await loop.sock_sendall(connection, bytes([byte]))
         return await answer
-    except ConnectionError:
-        return b""
-    finally:
-        writer.close()
+
+
+async def _all_that_comes(connection: socket.socket) -> bytes:
+    """What the server sends until it closes the connection."""
+    answer = b""
+    with contextlib.suppress(ConnectionError):
+        while received := await asyncio.get_running_loop().sock_recv(connection, 65_536):
+            answer += received
+    return answer
 
 
 async def answer_to(first: bytes, rest: bytes) -> bytes:

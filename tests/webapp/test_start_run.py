@@ -130,7 +130,7 @@ BAD_FIELDS = [
     ({"memory_gib": "1e30"}, "memory_gib", "1e+30 GiB of memory; allowed: 1e-06 to 931322."),
     ({"memory_gib": "1e300"}, "memory_gib", "1e+300 GiB of memory; allowed: 1e-06 to 931322."),
     ({"memory_gib": "1e-320"}, "memory_gib", "GiB of memory; allowed: 1e-06 to 931322."),
-    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 64 devices"),
+    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 256 devices"),
     ({"cluster": "nonsense!"}, "cluster", "this is not a number of devices"),
     ({"cluster": '{"devices": []}'}, "cluster", "devices"),
     ({"cluster": "{"}, "cluster", ""),

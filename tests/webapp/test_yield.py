@@ -222,6 +222,8 @@ def test_events_and_answer_are_those_of_a_run_that_never_waited(
     )
     run, alone = start(prepared_tree, request), start(prepared_tree, request)
     place_run(alone.id)
+    alone.refresh_from_db()
+    assert 0.96 * evaluations <= alone.evaluations_used <= evaluations, "a search may end its last step early"
     other = run_of_another_project(run)
     place, yields = api.place, 0
 
@@ -237,7 +239,7 @@ def test_events_and_answer_are_those_of_a_run_that_never_waited(
         run.refresh_from_db()
         yields += run.status == Run.QUEUED
     assert yields == 2
-    assert (run.status, run.evaluations_used) == (Run.DONE, evaluations)
+    assert (run.status, run.evaluations_used) == (Run.DONE, alone.evaluations_used)
     assert whole(run) == whole(alone)
 
 
@@ -266,7 +268,7 @@ def test_a_budget_of_seconds_counts_work_alone(
     place_run(run.id)
     run.refresh_from_db()
     report: Any = run.answer.report
-    assert (run.status, run.evaluations_used) == (Run.DONE, 30_000)
+    assert run.status == Run.DONE and run.evaluations_used >= 0.96 * 30_000
     assert report["wall_seconds"] < 3600.0
 
 
