@@ -68,15 +68,20 @@ def join_gradients(
     weight: NDArray[np.int64],
     site: NDArray[np.int64],
     most_weight: int,
+    within: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
     """[ops] the classes after each gradient op's class, in `order` [ops], has joined the class of its forward op.
 
     `weight` and `site` [classes]: only classes of one site are joined. Without its heaviest part no joined class weighs
-    more than `most_weight`. The order of the classes is lost and must be made anew.
+    more than `most_weight`. With `within` [ops], classes joined before with a larger bound, only what those have
+    together is joined. The order of the classes is lost and must be made anew.
     """
     sets = DisjointSets(len(weight))
     total, heaviest = weight.tolist(), weight.tolist()
-    for op in order[forward_of_op[order] != NO_OP].tolist():
+    joining = forward_of_op != NO_OP
+    if within is not None:
+        joining &= within == within[forward_of_op]
+    for op in order[joining[order]].tolist():
         one, other = sets.find(int(class_of_op[op])), sets.find(int(class_of_op[forward_of_op[op]]))
         joined, top = total[one] + total[other], max(heaviest[one], heaviest[other])
         if one != other and site[one] == site[other] and joined - top <= most_weight:

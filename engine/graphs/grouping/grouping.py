@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -135,6 +136,36 @@ class Classes:
         """The grouping with these groups [ops]; an edge to a lower group number is a feedback edge."""
         return _grouping(self._graph, self._costs, group_of_op, self._representative)
 
+    @cached_property
+    def _forward_of_op(self) -> NDArray[np.int64]:
+        return forward_ops(self._graph.op_names)
+
+    def layers(self, most_weight: int, within: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """[ops] the classes, those of gradients joined to those of their forward ops: see `join_gradients`."""
+        return join_gradients(
+            self._class_of_op,
+            self._forward_of_op,
+            np.argsort(self._rank),
+            _sums(self._weight, self._class_of_op),
+            _sites(self._graph, self._costs, self._class_of_op),
+            most_weight,
+            within,
+        )
+
+    def without_heavy_gradients(
+        self, group_of_op: NDArray[np.int32], layers: NDArray[np.int32], lighter: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """[ops] the groups once what `lighter` keeps apart of the first op's part of a layer is a group of its own.
+
+        `layers` and `lighter` are of two calls of `layers`, the second within the first. A new group follows the one
+        that it was a part of.
+        """
+        order = np.argsort(self._rank)
+        first = order[np.unique(layers[order], return_index=True)[1]]
+        own = np.where(lighter == lighter[first[layers]], 0, 1 + lighter.astype(np.int64))
+        parts = np.stack([group_of_op.astype(np.int64), own], axis=1)
+        return np.unique(parts, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
     def to_merge(self, most_weight_of_a_layer: int) -> "MergedOps":
         """The classes, those of gradients joined to those of their forward ops up to that weight, to be merged."""
         # its compiler takes half a second to load, and children that read files do without
@@ -142,14 +173,7 @@ class Classes:
         from engine.graphs.grouping.merged_ops import MergedOps
 
         graph, costs, order = self._graph, self._costs, np.argsort(self._rank)
-        class_of_op = join_gradients(
-            self._class_of_op,
-            forward_ops(graph.op_names),
-            order,
-            _sums(self._weight, self._class_of_op),
-            _sites(graph, costs, self._class_of_op),
-            most_weight_of_a_layer,
-        )
+        class_of_op = self.layers(most_weight_of_a_layer)
         node_of_op = positions_of_classes(graph, class_of_op, self._rank)[class_of_op].astype(np.int32)
         nodes = Nodes(
             output_bytes=_sums(costs.bytes_of_op(), node_of_op),

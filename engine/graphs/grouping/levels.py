@@ -34,16 +34,39 @@ def nested_groupings(
     GraphError where co-located ops are fixed to different devices.
     """
     classes = Classes(graph, costs)
-    nested = [classes.grouping()]
-    merged = classes.to_merge(MOST_SHARES_OF_A_LAYER * (classes.total_weight // GROUPS_WITHOUT_LEVELS))
-    _add(nested, classes.grouped(merged.group_of_op()))
+    merged = classes.to_merge(_most_of_a_layer(classes, GROUPS_WITHOUT_LEVELS))
+    levels = [merged.group_of_op()]
     sizes = halvings(merged.group_count, coarsest)
     for groups in sizes:
         if rule.joins or groups == sizes[0]:
             merged.join(classes.total_weight // groups)
         merged.merge(groups, classes.total_weight // groups, rule=rule)
-        _add(nested, classes.grouped(merged.group_of_op()))
+        levels.append(merged.group_of_op())
+    nested = [classes.grouping()]
+    for group_of_op in _without_heavy_gradients(classes, levels):
+        _add(nested, classes.grouped(group_of_op))
     return tuple(reversed(nested))
+
+
+def _without_heavy_gradients(classes: Classes, levels: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+    """`levels`, the finest first, each without the gradients that are too heavy there: those are groups of their own.
+
+    In the level of `GROUPS_WITHOUT_LEVELS` a layer has as much of its gradients as there would be in that many groups.
+    So a step to a finer level splits off what became too heavy, and the levels still nest.
+    """
+    layers = lighter = classes.layers(_most_of_a_layer(classes, GROUPS_WITHOUT_LEVELS))
+    made = []
+    for group_of_op in reversed(levels):
+        groups = int(group_of_op.max()) + 1
+        if groups > GROUPS_WITHOUT_LEVELS:
+            lighter = classes.layers(_most_of_a_layer(classes, groups), lighter)
+            group_of_op = classes.without_heavy_gradients(group_of_op, layers, lighter)
+        made.append(group_of_op)
+    return made[::-1]
+
+
+def _most_of_a_layer(classes: Classes, groups: int) -> int:
+    return MOST_SHARES_OF_A_LAYER * (classes.total_weight // groups)
 
 
 def halvings(most: int, least: int) -> list[int]:
