@@ -20,6 +20,8 @@ from engine.search.symmetry import interchangeable_classes, interchangeable_devi
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first"""
+FINEST_METHODS = ("heft", "m_etf")
+"""list schedulers that also place single ops, after all others: where nothing keeps ops together they find much more"""
 FINE_START_GROUPS = 1024
 """finer than that, list schedules and Scotch lose more by what they leave out than they gain; coarser, much is lost"""
 SHARE_FOR_STARTS = 0.1
@@ -83,7 +85,8 @@ class Round(NamedTuple):
 
 
 def rounds_of(problem: PlacementProblem, methods: Sequence[str], fine_methods: Sequence[str] = ()) -> list[Round]:
-    """The rounds of `methods` at the level of methods, and before them those of `fine_methods` at a finer one.
+    """The rounds of `methods` at the level of methods; with `fine_methods`, those at a finer level come before them,
+    and list schedules of single ops after them.
 
     Each is for a few devices of a large cluster first, as if there were no others; then come rounds for all, at one
     level, unless there are more than `MOST_DEVICES_OF_A_SCHEDULE`.
@@ -92,6 +95,7 @@ def rounds_of(problem: PlacementProblem, methods: Sequence[str], fine_methods: S
     fine = nearest(problem.coarser, FINE_START_GROUPS) if problem.coarser else None
     levels = [(method, fine) for method in methods_in(fine_methods, methods) if fine is not coarse]
     levels += [(method, coarse) for method in methods]
+    levels += [(method, None) for method in methods_in(FINEST_METHODS, methods) if fine is not None and fine_methods]
     few = few_devices(problem, problem.ledger.answer())
     rounds = [Round(method, level, None if method == "human_expert" else few) for method, level in levels]
     if few is not None and problem.device_count <= MOST_DEVICES_OF_A_SCHEDULE:
@@ -110,16 +114,19 @@ def methods_in(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
 def evaluate_rounds(
     problem: PlacementProblem, rounds: Sequence[Round], rng: np.random.Generator, should_stop: ShouldStop
 ) -> list[Start]:
-    """Run `rounds` one after the other; returns the best of each.
+    """Run `rounds` one after the other; returns the best start of each method, since those of one method are alike.
 
     Of a budget of seconds they have a share: none begins after it, and list schedulers end with it.
     """
-    starts: list[Start] = []
+    best: dict[str, Start] = {}
     for method, level, devices in rounds:
         left = _seconds_for_starts(problem)
-        if left is None or left > 0:
-            starts += evaluate_methods(problem, [method], rng, should_stop, level, left, devices)
-    return starts
+        if left is not None and left <= 0:
+            break
+        for start in evaluate_methods(problem, [method], rng, should_stop, level, left, devices):
+            if method not in best or start.rank < best[method].rank:
+                best[method] = start
+    return list(best.values())
 
 
 def _seconds_for_starts(problem: PlacementProblem) -> float | None:

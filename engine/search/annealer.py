@@ -26,6 +26,10 @@ SHORTEST_US = 1e-9
 """least heat, and least step time for the price: both must be above 0 even where nothing takes time"""
 
 
+GROUPS_OF_A_CYCLE = 512
+"""of the level whose moves are the unit of a cycle's length"""
+
+
 class Annealer:
     """One walk over the placements of a problem."""
 
@@ -50,6 +54,7 @@ class Annealer:
                 is_offered=np.zeros((2, problem.device_count), np.bool_),
                 is_open=np.ones(problem.device_count, np.bool_),
                 stretch=np.zeros(ops, np.int32),
+                whole=np.zeros(1, np.bool_),
             ),
             before=np.zeros(ops, np.int32),
             shares=np.cumsum(SHARES),
@@ -65,11 +70,11 @@ class Annealer:
     def moves(self) -> int:
         """The number of moves of a single group: over all groups, the other devices where each may go.
 
-        With levels it is that of the one next to the finest: a search never tries all moves of single ops. A group
-        has at most so many as on `FEW_DEVICES`: a search begins on those.
+        With levels it is that of the one with about `GROUPS_OF_A_CYCLE`: a search never tries all moves of single ops.
+        A group has at most so many as on `FEW_DEVICES`: a search begins on those.
         """
         neighbourhood = self._neighbourhood
-        level = max(0, neighbourhood.levels - 2)
+        level = int(np.abs(np.log(np.diff(neighbourhood.first_group) / GROUPS_OF_A_CYCLE)).argmin())
         groups = neighbourhood.movable[neighbourhood.first_movable[level] : neighbourhood.first_movable[level + 1]]
         unit = neighbourhood.members[neighbourhood.first_member[groups]]
         return int(np.clip(neighbourhood.allowed[unit].sum(axis=1) - 1, 0, FEW_DEVICES - 1).sum())

@@ -14,6 +14,8 @@ from engine.search.random_numbers import RandomState, below, uniform
 KINDS = 9
 SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION, LINK = range(KINDS)
 ATTEMPTS = 4
+WHOLE_SHARE = 0.5
+"""of the moves at several levels: what finer moves have taken from a group would else stay behind for ever"""
 ANY_DEVICE = -2
 """stands for all units of a group, wherever they are"""
 
@@ -44,6 +46,8 @@ class Trial(NamedTuple):
     """[devices] whether a move may choose the device though it is unused"""
     stretch: NDArray[np.int32]
     """[ops] room for the chain at a level: the first unit of each row of units of one group and device"""
+    whole: NDArray[np.bool_]
+    """[1] whether the move takes all units of a group, wherever they are, or only those on the device that it moves"""
 
 
 @compiled
@@ -58,6 +62,7 @@ def propose(
     trial.moved[:] = trial.placement
     _choose_devices(neighbourhood, trial)
     level = _level(trial, level_shares)
+    trial.whole[0] = len(level_shares) > 1 and uniform(trial.random) < WHOLE_SHARE
     if neighbourhood.first_movable[level] == neighbourhood.first_movable[level + 1]:
         return SINGLE
     for _ in range(ATTEMPTS):
@@ -163,12 +168,12 @@ def _other_device(neighbourhood: Neighbourhood, trial: Trial, unit: int) -> int:
 
 @compiled
 def _put(neighbourhood: Neighbourhood, trial: Trial, group: int, current: int, device: int) -> bool:
-    """Put those units of `group` that are on `current` on `device`, where they may be; returns whether any moved."""
-    changed = False
+    """Put those units of `group` that are on `current`, or all, on `device`, where they may be; whether any moved."""
+    changed, everything = False, current == ANY_DEVICE or trial.whole[0]
     for place in range(neighbourhood.first_member[group], neighbourhood.first_member[group + 1]):
         unit = neighbourhood.members[place]
         here = trial.moved[unit]
-        if here != device and (here == current or current == ANY_DEVICE) and neighbourhood.allowed[unit, device]:
+        if here != device and (everything or here == current) and neighbourhood.allowed[unit, device]:
             trial.moved[unit] = device
             changed = True
     return changed

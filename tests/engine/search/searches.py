@@ -25,6 +25,7 @@ def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> T
         is_offered=np.zeros((2, MOST_DEVICES), np.bool_),
         is_open=np.ones(MOST_DEVICES, np.bool_),
         stretch=np.zeros(max(len(placement), len(chain)), np.int32),
+        whole=np.zeros(1, np.bool_),
     )
 
 

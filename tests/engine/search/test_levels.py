@@ -57,9 +57,11 @@ def test_without_coarser_groups_the_switch_of_levels_changes_nothing() -> None:
     assert answers[0] == answers[1]
 
 
-def test_the_unit_of_a_cycle_is_the_level_next_to_the_finest() -> None:
+def test_the_unit_of_a_cycle_is_a_level_of_a_certain_size(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = leveled_problem(1, devices=3)
-    assert Annealer(problem, np.random.default_rng(0)).moves == 2 * problem.coarser[-1].group_count
+    for level in (*problem.coarser[1:], problem.grouping):
+        monkeypatch.setattr("engine.search.annealer.GROUPS_OF_A_CYCLE", level.group_count)
+        assert Annealer(problem, np.random.default_rng(0)).moves == 2 * level.group_count
     alone = small_problem(1, ops=9, devices=3, cpu=False)
     assert Annealer(alone, np.random.default_rng(0)).moves == 2 * 9
 

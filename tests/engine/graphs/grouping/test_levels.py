@@ -11,6 +11,7 @@ from engine.clusters.cluster import Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import levels
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.grouping.levels import coarser_group_of_each, halvings, nearest, nested_groupings
 from engine.graphs.grouping.rules import MERGING_RULES
@@ -98,6 +99,31 @@ def test_gradients_join_their_forward_ops_below_the_finest_level() -> None:
     for level in levels[:-1]:
         of_name = dict(zip(graph.op_names, level.group_of_op.tolist(), strict=True))
         assert all(of_name[one] == of_name[other] for one, other in zip(forward, backward, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_finer_level_keeps_heavy_gradients_apart_from_their_layers(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a grouping of so many groups does; and the levels still nest, whatever the weights."""
+    monkeypatch.setattr(levels, "GROUPS_WITHOUT_LEVELS", 4)
+    rng = np.random.default_rng(seed)
+    forward = [f"layer_{index}/MatMul" for index in range(100)]
+    gradients = [[f"gradients/{name}_grad/{part}" for part in ("inputs", "weights")] for name in forward]
+    chain = [*itertools.pairwise([*forward, *(inputs for inputs, _ in reversed(gradients))])]
+    inputs = [(name, part) for name, parts in zip(forward, gradients, strict=True) for part in parts]
+    graph = make_graph([*forward, *itertools.chain(*gradients)], [*chain, *inputs])
+    ops_of_layer = np.stack([np.arange(100), 100 + 2 * np.arange(100), 101 + 2 * np.arange(100)], axis=1)
+    heavy = rng.choice(100, 3, replace=False)
+    time_us = np.exp(rng.standard_normal(300))
+    time_us[ops_of_layer[heavy]] = 1000.0 * rng.uniform(0.8, 1.2, (3, 3))
+    nested = nested_groupings(graph, make_costs(300, time_us.tolist()), 2)
+    are_apart = []
+    for coarser, finer in itertools.pairwise(nested):
+        assert_consistent(graph, finer)
+        assert np.array_equal(coarser_group_of_each(coarser, finer)[finer.group_of_op], coarser.group_of_op)
+        are_apart.append([len(set(finer.group_of_op[ops].tolist())) > 1 for ops in ops_of_layer[heavy]])
+    assert not any(are_apart[0]) and all(are_apart[-2]), "coarse levels keep layers whole, fine ones do not"
 
 
 def test_a_small_graph_has_its_classes_alone() -> None:
