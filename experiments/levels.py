@@ -57,6 +57,10 @@ SEEDS = (0, 1, 2)
 OTHER_SEEDS = (3, 4, 5)
 """on which the best single level, chosen on `SEEDS`, is compared"""
 SINGLE: tuple[str, ...] = ("128", "512", ALL)
+STATE_OF_SINGLE = "ba38b22cb238"
+"""the state of the code that measured the single levels; what has changed since is the search through several, and
+`checks` show it"""
+CHECKED = "512"
 WORTH = 0.03
 """a single level so much faster than 128 groups is worth choosing"""
 LONG = (0, 2, 5, 7, 8, 11, 12, 20)
@@ -71,7 +75,7 @@ def problems() -> list[GraphOnCluster]:
 
 def run(folder: Path, report: ReportLine) -> str:
     """Measure what `folder`/kept/levels.jsonl lacks, the single levels first, write the page, and return it."""
-    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    kept = kept_in(folder)
     for place, wanted in _rounds(kept):
         orders = {f"{place.graph} on {place.cluster}, {key['column']}, {_budget_of(key)}": key for key in wanted}
         measure_rounds(kept, place.graph, orders, report)
@@ -79,11 +83,35 @@ def run(folder: Path, report: ReportLine) -> str:
     return write_page(folder, NAME, page(kept))
 
 
+def kept_in(folder: Path) -> KeptResults:
+    """What `folder` has of this state of the code, and the single levels that `STATE_OF_SINGLE` measured."""
+
+    def also(key: Measurement, code: str) -> bool:
+        return code == STATE_OF_SINGLE and key["column"] in SINGLE and key["seeds"] != [SEEDS[0]]
+
+    return KeptResults(folder / "kept" / f"{NAME}.jsonl", also=also)
+
+
+def checks(kept: KeptResults) -> tuple[int, int]:
+    """How many problems have one seed of a single level measured again, and how many of these as before to the bit."""
+    pairs = [(check_of(place), key_of(place, CHECKED, "evaluations")) for place in problems()]
+    again = [kept[check][0] == kept[before][0] for check, before in pairs if check in kept and before in kept]
+    return len(again), sum(again)
+
+
+def check_of(place: GraphOnCluster) -> Measurement:
+    """One seed of a single level, always measured by the present code."""
+    return key_of(place, CHECKED, "evaluations", SEEDS[:1])
+
+
 def _rounds(kept: KeptResults) -> Iterator[tuple[GraphOnCluster, list[Measurement]]]:
     """What is measured, problem by problem, in this order; what is compared depends on what `kept` has by then."""
-    for columns in (SINGLE, (LEVELS,)):
-        for place in problems():
-            yield place, [key_of(place, column, budget) for column in columns for budget in BUDGETS]
+    for place in problems():
+        yield place, [key_of(place, column, budget) for column in SINGLE for budget in BUDGETS]
+    for place in problems():
+        yield place, [check_of(place)]
+    for place in problems():
+        yield place, [key_of(place, LEVELS, budget) for budget in BUDGETS]
     for place in problems():
         compared = [(column, budget) for budget in BUDGETS for column in (best_single(kept, place, budget), LEVELS)]
         yield place, [key_of(place, column, budget, OTHER_SEEDS) for column, budget in compared]
@@ -131,7 +159,15 @@ def page(kept: KeptResults) -> str:
     keys = [key for key in _all_keys() if key in kept]
     made = kept.made(keys) if keys else "nothing measured yet"
     title = ["# Searching at every level", f"`{COMMAND}`; Placeto Explorer {VERSION}; {made}."]
-    return "\n\n".join([*title, *parts]) + "\n"
+    return "\n\n".join([*title, *parts, _checked(kept)]) + "\n"
+
+
+def _checked(kept: KeptResults) -> str:
+    again, same = checks(kept)
+    text = f"""Single levels count as code {STATE_OF_SINGLE} measured them: only the search through several levels has changed
+since. As a check, the present code repeats one seed in {CHECKED} groups: {same} of {again} problems give the same step time
+to the bit."""
+    return f"## Whether single levels have changed\n\n{text}"
 
 
 def _all_keys() -> list[Measurement]:

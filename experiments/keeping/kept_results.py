@@ -8,7 +8,7 @@ nothing.
 import datetime
 import fcntl
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,10 +25,15 @@ RESULT = "result"
 
 
 class KeptResults:
-    """The results in one file, of the present state of the code or, if `any_code`, of any."""
+    """The results in one file, of the present state of the code or, if `any_code`, of any.
 
-    def __init__(self, path: Path, *, any_code: bool = False) -> None:
-        self._path, self._any_code = path, any_code
+    `also` says which other measurements count, by their key and the state that made them.
+    """
+
+    def __init__(
+        self, path: Path, *, any_code: bool = False, also: Callable[[Measurement, str], bool] | None = None
+    ) -> None:
+        self._path, self._any_code, self._also = path, any_code, also
         self._rows: dict[str, dict[str, Any]] = {}
         """written key → line, the latest one"""
         if path.exists():
@@ -36,7 +41,8 @@ class KeptResults:
                 self._take(json.loads(text))
 
     def _take(self, line: dict[str, Any]) -> None:
-        if self._any_code or line["code"] == code_state():
+        code = line["code"]
+        if self._any_code or code == code_state() or (self._also and self._also(line["key"], code)):
             self._rows[_written(line["key"])] = line
 
     def __contains__(self, key: Measurement) -> bool:

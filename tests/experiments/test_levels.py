@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from experiments import leveled, levels
+from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.leveled import LEVELS, GraphOnCluster
 from experiments.levels import BUDGETS, MORE, OTHER_SEEDS, SEEDS, SINGLE, key_of
@@ -47,6 +48,7 @@ def kept_of(path: Path, *, with_levels: bool) -> KeptResults:
     factors = {"one": {"512": 0.9, LEVELS: 0.8}, "two": {"all": 1.02, LEVELS: 1.25}}
     kept = KeptResults(path)
     for place in PLACES:
+        kept.add(levels.check_of(place), [2e6])
         for column in (*SINGLE, *[LEVELS] * with_levels):
             time_us = 2e6 * factors[place.graph].get(column, 1.0)
             for budget in ("evaluations", "seconds"):
@@ -90,7 +92,23 @@ def test_single_levels_come_first_and_a_second_call_measures_nothing(
     monkeypatch.setattr(levels, "measure_rounds", measured)
     text = levels.run(tmp_path, lambda _: None)
     single = [(column, True, False) for _ in PLACES for column in SINGLE for _ in BUDGETS]
+    checked = [(levels.CHECKED, False, False)] * len(PLACES)
     through = [(LEVELS, True, False)] * 2 * len(PLACES)
     compared = [(column, False, False) for _ in PLACES for _ in BUDGETS for column in (SINGLE[0], LEVELS)]
-    assert told == single + through + compared + [(column, True, True) for column in (*SINGLE, LEVELS)]
-    assert levels.run(tmp_path, lambda _: None) == text and len(told) == 28
+    assert told == single + checked + through + compared + [(column, True, True) for column in (*SINGLE, LEVELS)]
+    assert levels.run(tmp_path, lambda _: None) == text and len(told) == 30
+
+
+def test_single_levels_of_an_earlier_state_count_and_the_page_says_whether_they_still_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").mkdir()
+    path = tmp_path / "kept" / "levels.jsonl"
+    before = kept_of(path, with_levels=True)
+    path.write_text(path.read_text().replace(code_state(), levels.STATE_OF_SINGLE))
+    kept = levels.kept_in(tmp_path)
+    assert key_of(PLACES[0], "128", "seconds") in kept and key_of(PLACES[0], LEVELS, "seconds") in before
+    assert key_of(PLACES[0], LEVELS, "seconds") not in kept and levels.check_of(PLACES[0]) not in kept
+    for place in PLACES:
+        kept.add(levels.check_of(place), [2e6])
+    assert "1 of 2 problems give the same step" in levels.page(kept)
