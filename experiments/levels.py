@@ -164,10 +164,12 @@ def page(kept: KeptResults) -> str:
 
 def _checked(kept: KeptResults) -> str:
     again, same = checks(kept)
-    text = f"""Single levels count as code {STATE_OF_SINGLE} measured them: only the search through several levels has changed
-since. As a check, the present code repeats one seed in {CHECKED} groups: {same} of {again} problems give the same step time
-to the bit."""
-    return f"## Whether single levels have changed\n\n{text}"
+    text = [
+        f"Single levels count as code {STATE_OF_SINGLE} measured them: only the search through several levels has",
+        f"changed since. As a check, the present code repeats one seed in {CHECKED} groups: {same} of {again} problems",
+        "give the same step time to the bit.",
+    ]
+    return "\n".join(["## Whether single levels have changed", "", *text])
 
 
 def _all_keys() -> list[Measurement]:

@@ -111,4 +111,4 @@ def test_single_levels_of_an_earlier_state_count_and_the_page_says_whether_they_
     assert key_of(PLACES[0], LEVELS, "seconds") not in kept and levels.check_of(PLACES[0]) not in kept
     for place in PLACES:
         kept.add(levels.check_of(place), [2e6])
-    assert "1 of 2 problems give the same step" in levels.page(kept)
+    assert "1 of 2 problems\ngive the same step" in levels.page(kept)
