@@ -41,6 +41,12 @@ EXPERIMENTS = {
         scope="experiments.published.scope:make_published_scope",
     ),
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
+    "controls": Experiment(
+        "experiments.policies.controls.table:run",
+        "two hours of one core",
+        scoped=True,
+        scope="experiments.policies.controls.table:make_controls_scope",
+    ),
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
     "cluster_sizes": Experiment("experiments.cluster_sizes:run", "an hour of one core"),
     "default_groups": Experiment("experiments.default_groups:run", "ten minutes"),

@@ -1,0 +1,174 @@
+"""Measures the controls: a child for the quick answers of each family, and one for each training of a policy."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.bench.problems import problem_on
+from engine.child.parent import ReportProgress, Results
+from engine.events import Json
+from engine.policies.family_training import train_policy
+from engine.policies.proposals import proposals
+from engine.policies.settings import make_training_settings
+from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.training_problem import TrainingProblem
+from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
+from engine.settings.fields import number, require_allowed, whole
+from experiments.best_found import ledger_of_run
+from experiments.family_graphs import first_graphs
+from experiments.keeping.kept_results import RESULT
+from experiments.policies.controls.answers import (
+    LISTS,
+    QuickAnswer,
+    best_of,
+    copied,
+    in_drawn_orders,
+    listed,
+    nearest,
+    one_device,
+    swept,
+)
+
+FAMILIES = ("nmt", "ptb", "cifar10")
+CLUSTERS = ("2xK80", "4xK80", "8xV100", "2xV100+2xK80")
+SAMPLES = 16
+"""sampled passes beside the greedy one"""
+KNOWN = "best known"
+WITHOUT_POLICY = ("one device", "HEFT", "m-ETF", "best list schedule", "nearest graph's placement")
+OF_POLICIES = ("greedy pass", "best of 17 passes", "best of 17 orders")
+"""answers, in the order of the table"""
+UNTRAINED: dict[str, Json] = {
+    "teacher_evaluations": 1,
+    "imitation_steps": 1,
+    "reinforcement_batches": 1,
+    "imitation_learning_rate": 1e-9,
+    "learning_rate": 1e-9,
+    "learning_rate_end": 0.0,
+}
+"""one step at a rate so small that the weights stay those that were drawn"""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlsScope:
+    """The defaults are the whole experiment; smaller values make it shorter, and the page shows them."""
+
+    seeds: int = whole(3, 1, 1000, "trainings of each kind")
+    train_seconds: float = number(600.0, 1e-3, 1e7, "of the processor, for each training on all families together")
+    train_graphs: int = whole(18, 1, 22, "of each family, the first ones of its training split")
+    graphs: int = whole(4, 1, 22, "of each family to try them on: the next ones of its training split")
+    evaluations: int = whole(20_000, 1, 100_000_000, "of the search whose step times count as the best known")
+    processes: int = whole(2, 1, 1000, "at once")
+
+    def __post_init__(self) -> None:
+        require_allowed(self)
+
+
+class TriedPlace(NamedTuple):
+    """A graph of a family's validation split, by its number there, on a cluster."""
+
+    family: str
+    graph: int
+    cluster: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.family}/{self.graph} on {self.cluster}"
+
+
+def places(scope: ControlsScope, families: tuple[str, ...] = FAMILIES) -> list[TriedPlace]:
+    """Where everything is tried."""
+    graphs = range(scope.graphs)
+    return [TriedPlace(family, graph, cluster) for family in families for graph in graphs for cluster in CLUSTERS]
+
+
+def split_of(scope: ControlsScope, family: str) -> tuple[list[PreparedGraph], list[PreparedGraph]]:
+    """(training graphs, graphs to try on) of a family; both are of its training split."""
+    graphs = first_graphs(family, "train", scope.train_graphs + scope.graphs)
+    return list(graphs[: scope.train_graphs]), list(graphs[scope.train_graphs :])
+
+
+def quick_in_child(arguments: dict[str, Json], _folder: object, _report_progress: ReportProgress) -> Results:
+    """Everything but policies, on one family: for each place the answers by name, as rows of `_row`."""
+    order: dict[str, Any] = dict(arguments)
+    scope, family = ControlsScope(**order["scope"]), str(order["family"])
+    learned_on, tried = split_of(scope, family)
+    found: dict[str, Json] = {}
+    for place in places(scope, (family,)):
+        graph = tried[place.graph]
+        problem = problem_on(graph, place.cluster)
+        searched = ledger_of_run(problem, Budget(scope.evaluations), "auto", np.random.default_rng(0))
+        assert searched is not None
+        other = learned_on[nearest(graph, learned_on)]
+        answers = (
+            one_device(problem),
+            listed(problem, ("heft",)),
+            listed(problem, ("m_etf",)),
+            listed(problem, LISTS),
+            copied(problem, other.graph, _taught(scope, other, place.cluster)),
+        )
+        known = {KNOWN: best_of(problem, searched.answer()[None, :])}
+        found[place.name] = _rows(problem, {**known, **dict(zip(WITHOUT_POLICY, answers, strict=True))})
+    return {}, {RESULT: found}
+
+
+def _taught(scope: ControlsScope, graph: PreparedGraph, cluster: str) -> Any:
+    """[ops] the device of each op in the placement that a search finds for a training graph."""
+    problem = problem_on(graph, cluster)
+    ledger = ledger_of_run(problem, Budget(scope.evaluations), "auto", np.random.default_rng(0))
+    assert ledger is not None
+    return ledger.answer()[graph.grouping.group_of_op]
+
+
+def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
+    """Settings of a training: as it is, by imitation alone in as many seconds, or none."""
+    if kind == "untrained":
+        return dict(UNTRAINED)
+    if kind == "imitation alone":  # the shares are of twice the seconds, of which reinforcement gets none
+        shares: dict[str, Json] = {"teacher_share": 0.075, "imitation_share": 0.425, "reinforcement_batches": 1}
+        return {"seconds": 2 * scope.train_seconds, **shares}
+    return {"seconds": scope.train_seconds}
+
+
+def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progress: ReportProgress) -> Results:
+    """Train one policy on all families and try it: for each place the answers by name."""
+    order: dict[str, Any] = dict(arguments)
+    scope, seed = ControlsScope(**order["scope"]), int(order["seed"])
+    problems = [
+        TrainingProblem(f"{family}-{index}", cluster, problem_on(graph, cluster, clock=time.process_time))
+        for family in FAMILIES
+        for index, graph in enumerate(split_of(scope, family)[0])
+        for cluster in CLUSTERS
+    ]
+    settings = make_training_settings({**settings_of(scope, order["kind"]), "torch_device": "cpu"})
+    policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
+    found: dict[str, Json] = {}
+    for place in places(scope):
+        problem = problem_on(split_of(scope, place.family)[1][place.graph], place.cluster)
+        found[place.name] = _rows(problem, _passes(policy, problem, seed))
+    return {}, {RESULT: found}
+
+
+def _passes(policy: TrainedPolicy, problem: PlacementProblem, seed: int) -> dict[str, QuickAnswer | None]:
+    passes = proposals(policy, problem, np.random.default_rng(seed), SAMPLES)
+    ordered = in_drawn_orders(policy, problem, np.random.default_rng([seed, 1]))
+    tried = (passes[:1], passes, np.concatenate([passes[:1], ordered]))
+    return {name: best_of(problem, each) for name, each in zip(OF_POLICIES, tried, strict=True)}
+
+
+def _rows(problem: PlacementProblem, answers: dict[str, QuickAnswer | None]) -> Json:
+    """name → [step time in µs, evaluations, step time after a sweep, evaluations with it]; None where none fits."""
+    rows: dict[str, Json] = {}
+    for name, answer in answers.items():
+        if answer is None:
+            continue
+        after = answer if name == KNOWN else swept(problem, answer)
+        rows[name] = [_fitting_us(answer), answer.evaluations, _fitting_us(after), after.evaluations]
+    return rows
+
+
+def _fitting_us(answer: QuickAnswer) -> float | None:
+    missing_bytes, step_time_us = answer.rank
+    return None if missing_bytes else step_time_us

@@ -1,0 +1,88 @@
+"""The controls: sweeps, placements copied by scope, and a page whose gaps are to the best of all answers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.keeping.kept_results import KeptResults
+from experiments.policies.controls import answers, table
+from experiments.policies.controls.answers import best_of, copied, listed, nearest, one_device, swept
+from experiments.policies.controls.measuring import (
+    CLUSTERS,
+    FAMILIES,
+    KNOWN,
+    OF_POLICIES,
+    WITHOUT_POLICY,
+    ControlsScope,
+    places,
+    settings_of,
+)
+from experiments.policies.controls.table import KINDS, page, policy_key, quick_key
+from tests.engine.placers.small_problems import small_problem
+from tests.engine.small_runs import prepared_graph
+
+SCOPE = ControlsScope(seeds=1, train_seconds=1.0, train_graphs=2, graphs=2, evaluations=50)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_sweep_no_answer_is_slower_and_its_last_group_is_where_it_is_best(seed: int) -> None:
+    problem = small_problem(seed, ops=12, devices=3)
+    before = one_device(problem)
+    after = swept(problem, before)
+    assert after.rank <= before.rank
+    assert after.evaluations == before.evaluations + int((problem.allowed.sum(axis=1) - 1).sum())
+    moved = np.tile(after.placement, (problem.device_count, 1))
+    moved[:, -1] = np.arange(problem.device_count)
+    assert best_of(problem, moved[problem.allowed[-1]]).rank == after.rank
+
+
+def test_a_list_schedule_is_the_best_of_those_asked_for() -> None:
+    problem = small_problem(0, ops=12, devices=2)
+    alone = [listed(problem, [method]) for method in answers.LISTS]
+    together = listed(problem, answers.LISTS)
+    assert together is not None and together.rank == min(each.rank for each in alone if each is not None)
+
+
+def test_a_graphs_own_placement_copied_by_scope_is_that_placement() -> None:
+    problem = small_problem(1, ops=12, devices=2)
+    placement = np.random.default_rng(0).integers(0, 2, problem.group_count).astype(np.int32)
+    placement = np.where(problem.allowed[np.arange(problem.group_count), placement], placement, 0)
+    answer = copied(problem, problem.graph, placement[problem.grouping.group_of_op])
+    assert np.array_equal(answer.placement, placement)
+
+
+def test_the_nearest_graph_has_most_names_in_common() -> None:
+    graphs = [prepared_graph(ops) for ops in (20, 60, 90)]
+    assert [nearest(graph, graphs) for graph in graphs] == [0, 1, 2]
+
+
+def test_every_kind_of_training_has_settings_and_an_untrained_one_learns_nothing() -> None:
+    assert all(settings_of(SCOPE, kind) for kind in KINDS)
+    assert settings_of(SCOPE, "untrained")["learning_rate_end"] == 0.0
+
+
+def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double(tmp_path: Path) -> None:
+    kept = KeptResults(tmp_path / "kept.jsonl")
+    for family in FAMILIES:
+        rows: Any = {
+            place.name: {KNOWN: [100.0, 50, 100.0, 50]} | {name: [150.0, 2, 120.0, 14] for name in WITHOUT_POLICY}
+            for place in places(SCOPE, (family,))
+        }
+        kept.add(quick_key(SCOPE, family), rows)
+    for kind in KINDS:
+        greedy = {"trained": 90.0, "imitation alone": 99.0}.get(kind)
+        kept.add(
+            policy_key(SCOPE, kind, 0),
+            {place.name: {name: [greedy, 1, 90.0, 9] for name in OF_POLICIES} for place in places(SCOPE)},
+        )
+    lines = page(kept, SCOPE).splitlines()
+    row = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]] for line in lines if "| " in line
+    }
+    assert row["one device"][0] == "2" and row["one device"][1].startswith("+66.7 %")
+    assert row["one device"][5].startswith("+33.3 %") and row["greedy pass, trained"][1].startswith("+0.0 %")
+    assert row["greedy pass, imitation alone"][3].startswith("+10.0 %")
+    assert row["greedy pass, untrained"][2].startswith("+100.0 %")
+    assert len(CLUSTERS) == 4 and table.NAME in table.COMMAND
