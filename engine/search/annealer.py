@@ -24,8 +24,6 @@ SHARES = (1.0, 1.0, 3.0, 4.0, 1.0, 1.0, 8.0, 2.0, 5.0)
 
 SHORTEST_US = 1e-9
 """least heat, and least step time for the price: both must be above 0 even where nothing takes time"""
-
-
 GROUPS_OF_A_CYCLE = 512
 """of the level whose moves are the unit of a cycle's length"""
 

@@ -155,10 +155,10 @@ class Classes:
     def without_heavy_gradients(
         self, group_of_op: NDArray[np.int32], layers: NDArray[np.int32], lighter: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        """[ops] the groups once what `lighter` keeps apart of the first op's part of a layer is a group of its own.
+        """[ops] the groups after each layer has given off its heavy gradients, which become groups of their own.
 
-        `layers` and `lighter` are of two calls of `layers`, the second within the first. A new group follows the one
-        that it was a part of.
+        `lighter` splits `layers` into parts: both are answers of the method `layers`, the second within the first. The
+        part with a layer's first op stays; each other part becomes a group, which follows the one that it leaves.
         """
         order = np.argsort(self._rank)
         first = order[np.unique(layers[order], return_index=True)[1]]

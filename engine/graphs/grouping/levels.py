@@ -49,7 +49,7 @@ def nested_groupings(
 
 
 def _without_heavy_gradients(classes: Classes, levels: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
-    """`levels`, the finest first, each without the gradients that are too heavy there: those are groups of their own.
+    """`levels`, the finest first, where gradients that are too heavy for a level are groups of their own.
 
     In the level of `GROUPS_WITHOUT_LEVELS` a layer has as much of its gradients as there would be in that many groups.
     So a step to a finer level splits off what became too heavy, and the levels still nest.

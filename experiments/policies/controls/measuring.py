@@ -91,7 +91,7 @@ def split_of(scope: ControlsScope, family: str) -> tuple[list[PreparedGraph], li
 
 
 def quick_in_child(arguments: dict[str, Json], _folder: object, _report_progress: ReportProgress) -> Results:
-    """Everything but policies, on one family: for each place the answers by name, as rows of `_row`."""
+    """Everything but policies, on one family: for each place the answers by name, as rows of `_rows`."""
     order: dict[str, Any] = dict(arguments)
     scope, family = ControlsScope(**order["scope"]), str(order["family"])
     learned_on, tried = split_of(scope, family)
