@@ -20,20 +20,22 @@ from experiments.pages import ReportLine
 
 Measurement: TypeAlias = Mapping[str, Json]
 """what was measured: graph, cluster, method, seed, budget, settings"""
+TakesAlso: TypeAlias = Callable[[Measurement, str], bool]
+"""whether a measurement counts that another state of the code has made, by its key and that state"""
 RESULT = "result"
 """the text under which a child returns its result"""
 
 
+def of_any_code(_key: Measurement, _code: str) -> bool:
+    """Take every measurement, whatever state of the code has made it."""
+    return True
+
+
 class KeptResults:
-    """The results in one file, of the present state of the code or, if `any_code`, of any.
+    """The results in one file: those of the present state of the code, and those of other states that `also` takes."""
 
-    `also` says which other measurements count, by their key and the state that made them.
-    """
-
-    def __init__(
-        self, path: Path, *, any_code: bool = False, also: Callable[[Measurement, str], bool] | None = None
-    ) -> None:
-        self._path, self._any_code, self._also = path, any_code, also
+    def __init__(self, path: Path, *, also: TakesAlso | None = None) -> None:
+        self._path, self._also = path, also
         self._rows: dict[str, dict[str, Any]] = {}
         """written key → line, the latest one"""
         if path.exists():
@@ -42,7 +44,7 @@ class KeptResults:
 
     def _take(self, line: dict[str, Any]) -> None:
         code = line["code"]
-        if self._any_code or code == code_state() or (self._also and self._also(line["key"], code)):
+        if code == code_state() or (self._also and self._also(line["key"], code)):
             self._rows[_written(line["key"])] = line
 
     def __contains__(self, key: Measurement) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from engine import VERSION
 from engine.events import Json
 from engine.placers.registry import PLACERS
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
+from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing, of_any_code
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -35,7 +35,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     given = dict(settings or {})
     scope = make_yardstick_scope(given)
     keys = keys_of(scope, report)
-    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", any_code=True)
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     path = folder / YARDSTICK.name
     if scope.search:
         orders = {shown(each): each for each in (*searches(keys, scope), *long_searches(keys, scope))}

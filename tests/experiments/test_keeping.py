@@ -13,7 +13,7 @@ from engine.events import Json
 from experiments.keeping import code_state as code_state_module
 from experiments.keeping import kept_results, statistics
 from experiments.keeping.code_state import code_state, meaning
-from experiments.keeping.kept_results import RESULT, KeptResults, measure_missing
+from experiments.keeping.kept_results import RESULT, KeptResults, measure_missing, of_any_code
 
 
 def double_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -40,7 +40,7 @@ def test_results_of_other_code_count_only_where_any_code_does(tmp_path: Path, mo
     KeptResults(path).add({"seed": 0}, 1.0)
     monkeypatch.setattr(kept_results, "code_state", lambda: "other")
     assert {"seed": 0} not in KeptResults(path)
-    of_any = KeptResults(path, any_code=True)
+    of_any = KeptResults(path, also=of_any_code)
     assert of_any[{"seed": 0}] == 1.0
     of_any.add({"seed": 1}, 2.0)
     assert "2 states of the code" in of_any.made([{"seed": 0}, {"seed": 1}])

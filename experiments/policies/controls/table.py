@@ -72,9 +72,9 @@ def page(kept: KeptResults, scope: ControlsScope) -> str:
         of_kind = [policy_key(scope, kind, seed) for seed in range(scope.seeds)]
         trained[kind], keys = [kept[key] for key in of_kind], [*keys, *of_kind]
     best_us = _best_us([quick, *(found for of_kind in trained.values() for found in of_kind)], scope)
-    lines = [_line(name, [quick], best_us, scope) for name in WITHOUT_POLICY]
+    lines = [_line(name, name, [quick], best_us, scope) for name in WITHOUT_POLICY]
     for kind, found in trained.items():
-        lines += [_line(f"{name}, {kind}", found, best_us, scope, name) for name in OF_POLICIES]
+        lines += [_line(f"{name}, {kind}", name, found, best_us, scope) for name in OF_POLICIES]
     head = ("answer", "evaluations", *FAMILIES, "with the sweep: evaluations", *FAMILIES)
     table = table_of_figures(head, lines)
     return "\n".join([_head(scope, kept.made(keys)), "", *table, ""])
@@ -105,17 +105,17 @@ def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]
 
 
 def _line(
-    label: str, found: Sequence[FoundAt], best_us: Mapping[str, float], scope: ControlsScope, name: str = ""
+    label: str, name: str, found: Sequence[FoundAt], best_us: Mapping[str, float], scope: ControlsScope
 ) -> list[str]:
-    """A row: the answer `name`, or `label`, as it is found, and after a sweep."""
+    """A row: the answer `name` as it is found, and after a sweep."""
     cells = [label]
     for step_time, evaluations in ((0, 1), (2, 3)):
-        counts = [each[place.name][name or label][evaluations] for each in found for place in places(scope)]
+        counts = [each[place.name][name][evaluations] for each in found for place in places(scope)]
         cells.append(f"{fmean(float(count or 0) for count in counts):,.0f}")
         for family in FAMILIES:
             gaps = [
                 [
-                    _gap(each[place.name][name or label][step_time], best_us[place.name])
+                    _gap(each[place.name][name][step_time], best_us[place.name])
                     for each in found
                     for place in places(scope, (family,))
                     if place.graph == graph
