@@ -1,4 +1,4 @@
-"""Which devices of a large cluster a search uses first: few that are close to each other, more when it stalls.
+"""Which devices of a large cluster a search uses first: few that are close to each other, more when a cycle stalls.
 
 Among many devices a random move rarely finds the good ones, and a walk spreads over all of them before it knows that
 this helps: a search on 64 devices fell behind one on 8 of them. So it begins on those.

@@ -20,10 +20,8 @@ SECONDS_OF_A_CHUNK = 0.1
 """a rough guess, from which the evaluations in a budget of seconds are planned"""
 CHUNKS = 500
 """a small budget is cut into this many chunks, so that its curve has enough points"""
-WINDOWS = 10
-"""a search looks so often whether it stalls"""
 STALLED = 0.002
-"""relative: a search that gains less in a window stalls"""
+"""relative: a search that gains less in a cycle stalls"""
 PROVEN = 1e-8
 """relative: a placement this near the lower bound is the optimum, apart from rounding"""
 
@@ -100,8 +98,8 @@ class LocalSearch:
         self._cycle = -1
         """the walk's current cycle"""
         self._chunk_seconds = SECONDS_OF_A_CHUNK
-        self.open_devices, self._window, self._window_us = FEW_DEVICES, 0, math.inf
-        """how many devices moves may choose; the window of progress, and the best step time when it began"""
+        self.open_devices, self._cycle_us = FEW_DEVICES, 0.0
+        """how many devices moves may choose, and the best step time when the current cycle began"""
 
     def run(self) -> None:
         """Search from the ledger's best until the budget is spent, a stop is requested or the optimum is proven."""
@@ -117,15 +115,13 @@ class LocalSearch:
 
     def _run_chunk(self, schedule: CoolingSchedule) -> None:
         """Run the next chunk, which never goes beyond the evaluations of its cycle."""
-        ledger = self._problem.ledger
-        answer = ledger.answer()
-        step_time_us = ledger.best_time_us
+        answer, step_time_us = self._problem.ledger.answer(), self._problem.ledger.best_time_us
         progress = self._progress(0, 0.0)
         cycle = max(self._cycle, schedule.cycle_at(progress))
-        if self._widens(progress, step_time_us) or cycle != self._cycle:
+        if self._widens(cycle, step_time_us) or cycle != self._cycle:
             self._annealer.open(nearest_devices(self._problem, answer, self.open_devices))
         if cycle != self._cycle:
-            self._cycle = cycle
+            self._cycle, self._cycle_us = cycle, step_time_us
             self._annealer.go_to(answer, step_time_us)
         count = self._chunk_size(schedule.end_of(cycle))
         first = schedule.heat_at(progress, cycle) * step_time_us
@@ -135,17 +131,17 @@ class LocalSearch:
         self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last, share))
         self._chunk_seconds = self._problem.ledger.clock() - begin
 
-    def _widens(self, progress: float, step_time_us: float) -> bool:
-        """Whether moves may choose twice as many devices from now on: where memory is missing, or the search stalls."""
+    def _widens(self, cycle: int, step_time_us: float) -> bool:
+        """Whether moves may choose more devices from now on: where memory is missing, or the last cycle stalled.
+
+        Within a cycle the best hardly changes while the walk is hot, so that nothing can be told from it.
+        """
         most, before = self._problem.device_count, self.open_devices
         if self._problem.ledger.missing_bytes:
-            self.open_devices = max(most, self.open_devices)
-        window = math.floor(progress * WINDOWS)
-        if window > self._window:
-            if step_time_us > self._window_us * (1 - STALLED) and self.open_devices < most:
-                self.open_devices *= 2
-            self._window, self._window_us = window, step_time_us
-        self._window_us = step_time_us if self._window_us == math.inf else self._window_us
+            self.open_devices = max(most, before)
+        stalled = step_time_us > self._cycle_us * (1 - STALLED)
+        if 0 <= self._cycle < cycle and stalled and self.open_devices < most:
+            self.open_devices *= 2
         return self.open_devices != before
 
     def _schedule(self) -> CoolingSchedule:
@@ -187,8 +183,7 @@ class LocalSearch:
             "begin_used": self._begin_used,
             "begin_seconds": self._begin_seconds,
             "open": self.open_devices,
-            "window": self._window,
-            "window_us": self._window_us,
+            "cycle_us": self._cycle_us,
         }
         return self._annealer.state(texts)
 
@@ -198,6 +193,6 @@ class LocalSearch:
         cycle, used, seconds = texts["cycle"], texts["begin_used"], texts["begin_seconds"]
         assert isinstance(cycle, int) and isinstance(used, int) and isinstance(seconds, int | float)
         self._cycle, self._begin_used, self._begin_seconds = cycle, used, float(seconds)
-        opened, window, window_us = texts["open"], texts["window"], texts["window_us"]
-        assert isinstance(opened, int) and isinstance(window, int) and isinstance(window_us, int | float)
-        self.open_devices, self._window, self._window_us = opened, window, float(window_us)
+        opened, cycle_us = texts["open"], texts["cycle_us"]
+        assert isinstance(opened, int) and isinstance(cycle_us, int | float)
+        self.open_devices, self._cycle_us = opened, float(cycle_us)

@@ -1,5 +1,7 @@
 """Finds devices that can be exchanged in any placement without the smallest change in step time or memory."""
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,65 +19,72 @@ def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
     devices are ordered by the devices' names, which shows only where a transfer takes no time. Where one can, each
     device is a class of its own.
     """
-    count = problem.device_count
-    classes = np.arange(count, dtype=np.int32)
-    if _transfers_take_time(problem):
-        for device in range(count):
-            firsts = np.unique(classes[:device]).tolist()
-            classes[device] = next((first for first in firsts if _alike(problem, first, device)), device)
-    return np.unique(classes, return_inverse=True)[1].astype(np.int32)
+    if not _transfers_take_time(problem):
+        return np.arange(problem.device_count, dtype=np.int32)
+    return _alike(_looks_of_devices(problem), _links(problem.cluster))
 
 
 def interchangeable_classes(problem: PlacementProblem, class_of_device: NDArray[np.int32]) -> NDArray[np.int32]:
     """[classes] the kind of each class of devices, such as those of one host; `class_of_device` [devices] as above.
 
-    Classes of one kind can be exchanged whole: while nothing uses them, their devices are all alike.
+    Classes of one kind can be exchanged whole: while nothing uses them, their devices are all alike. A class of one
+    device is a kind of its own.
     """
+    links = _links(problem.cluster)
     members = [np.flatnonzero(class_of_device == number) for number in range(int(class_of_device.max()) + 1)]
-    kinds = np.arange(len(members), dtype=np.int32)
-    for number, devices in enumerate(members):
-        firsts = [first for first in np.unique(kinds[:number]).tolist() if len(members[first]) == len(devices) > 1]
-        kinds[number] = next((first for first in firsts if _alike_whole(problem, members, first, number)), number)
-    return np.unique(kinds, return_inverse=True)[1].astype(np.int32)
-
-
-def _alike_whole(problem: PlacementProblem, members: list[NDArray[np.int64]], one: int, other: int) -> bool:
-    """Whether cluster and pins stay the same if two classes of several devices are exchanged."""
     first = np.array([devices[0] for devices in members])
-    here, there = members[one], members[other]
-    if not _same_device(problem, int(here[0]), int(there[0])):
-        return False
-    inside = [matrix[here[0], here[1]] == matrix[there[0], there[1]] for matrix in _links(problem.cluster)]
-    return all(inside) and all(
-        _same_links(matrix[np.ix_(first, first)], one, other) for matrix in _links(problem.cluster)
-    )
+    looks = _looks_of_devices(problem)[first].tolist()
+    keys: list[Hashable] = []
+    for number, devices in enumerate(members):
+        inside = tuple(float(matrix[devices[0], devices[-1]]) for matrix in links)
+        keys.append((looks[number], len(devices), inside) if len(devices) > 1 else number)
+    return _alike(_numbered(keys), [matrix[np.ix_(first, first)] for matrix in links])
 
 
-def _alike(problem: PlacementProblem, one: int, other: int) -> bool:
-    """Whether the cluster and the pins stay the same if the two devices are exchanged."""
-    return _same_device(problem, one, other) and all(
-        _same_links(matrix, one, other) for matrix in _links(problem.cluster)
-    )
+def _alike(looks: NDArray[np.int64], links: Sequence[NDArray[np.float64]]) -> NDArray[np.int32]:
+    """[things] the class of each: those of one class look the same and can be exchanged without changing `links`.
+
+    `looks` [things] has equal numbers for equal looks; each of `links` is [things, things].
+    """
+    classes = np.arange(len(looks))
+    for thing in range(len(looks)):
+        is_first = classes[:thing] == np.arange(thing)
+        firsts = np.flatnonzero(is_first & (looks[:thing] == looks[thing]))
+        for matrix in links:
+            firsts = firsts[_have_the_links_of(thing, firsts, matrix)]
+        classes[thing] = firsts[0] if len(firsts) else thing
+    return np.unique(classes, return_inverse=True)[1].astype(np.int32)
 
 
-def _same_device(problem: PlacementProblem, one: int, other: int) -> bool:
-    """Whether two devices have the same kind and memory, and the same groups may go there."""
-    first, second = problem.cluster.devices[one], problem.cluster.devices[other]
-    same = (first.kind, first.memory_bytes) == (second.kind, second.memory_bytes)
-    return same and np.array_equal(problem.allowed[:, one], problem.allowed[:, other])
+def _have_the_links_of(thing: int, others: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """[others] whether `matrix` [things, things] stays the same if `thing` and one of `others` are exchanged.
+
+    The diagonal does not count.
+    """
+    third = np.ones((len(others), len(matrix)), dtype=bool)
+    third[:, thing] = False
+    third[np.arange(len(others)), others] = False
+    rows = (matrix[others] == matrix[thing]) | ~third
+    columns = (matrix[:, others] == matrix[:, [thing]]).T | ~third
+    between = matrix[others, thing] == matrix[thing, others]
+    return np.asarray(rows.all(axis=1) & columns.all(axis=1) & between)
+
+
+def _looks_of_devices(problem: PlacementProblem) -> NDArray[np.int64]:
+    """[devices] equal numbers for devices of the same kind and memory, where the same groups may go."""
+    columns = np.packbits(problem.allowed, axis=0).T
+    devices = zip(problem.cluster.devices, columns, strict=True)
+    return _numbered([(device.kind, device.memory_bytes, allowed.tobytes()) for device, allowed in devices])
+
+
+def _numbered(keys: Sequence[Hashable]) -> NDArray[np.int64]:
+    """[keys] equal numbers for equal keys."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def _links(cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return cluster.bandwidth_bytes_per_us, cluster.latency_us
-
-
-def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
-    """Whether `matrix` [devices, devices] stays the same if the two are exchanged; its diagonal does not count."""
-    third = np.ones(len(matrix), dtype=bool)
-    third[[one, other]] = False
-    same_rows = np.array_equal(matrix[one, third], matrix[other, third])
-    same_columns = np.array_equal(matrix[third, one], matrix[third, other])
-    return bool(same_rows and same_columns and matrix[one, other] == matrix[other, one])
 
 
 def _transfers_take_time(problem: PlacementProblem) -> bool:

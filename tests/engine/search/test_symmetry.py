@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.clusters.cluster import Contention, Device
 from engine.problem import PlacementProblem
-from engine.search.symmetry import interchangeable_devices
+from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 from tests.engine.placers.small_problems import small_problem
 
 
@@ -78,3 +78,50 @@ def test_memory_tells_devices_apart() -> None:
     problem = small_problem(1, devices=3, cpu=False, latency_us=1.0)
     small = (*problem.cluster.devices[:2], Device("/device:GPU:2", "GPU", 10))
     assert interchangeable_devices(problem_on(problem, devices=small)).tolist() == [0, 0, 1]
+
+
+def can_be_exchanged(problem: PlacementProblem, order: list[int]) -> bool:
+    """Whether cluster and pins stay the same if devices are renumbered in `order`: every number compared by itself."""
+    cluster, devices = problem.cluster, range(problem.device_count)
+    for one in devices:
+        before, after = cluster.devices[one], cluster.devices[order[one]]
+        if (before.kind, before.memory_bytes) != (after.kind, after.memory_bytes):
+            return False
+        if problem.allowed[:, one].tolist() != problem.allowed[:, order[one]].tolist():
+            return False
+        for other in devices:
+            for matrix in (cluster.bandwidth_bytes_per_us, cluster.latency_us):
+                if one != other and matrix[one, other] != matrix[order[one], order[other]]:
+                    return False
+    return True
+
+
+def exchanged(count: int, pairs: list[tuple[int, int]]) -> list[int]:
+    """The numbers below `count`, each pair of them exchanged."""
+    order = list(range(count))
+    for one, other in pairs:
+        order[one], order[other] = other, one
+    return order
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(2, 9))
+def test_classes_and_kinds_are_those_of_a_slow_twin(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = small_problem(seed, devices=count, cpu=False, latency_us=1.0)
+    host = rng.integers(0, 3, count)
+    between = np.where(host[:, None] == host, 4.0, rng.choice([1.0, 1.0, 2.0], (3, 3))[host[:, None], host])
+    changed = rng.random((count, count)) < rng.choice([0.0, 0.05])
+    bandwidth = np.where(changed, 3.0, between)
+    problem = problem_on(problem, bandwidth_bytes_per_us=bandwidth)
+    classes = interchangeable_devices(problem)
+    for other in range(count):
+        alike = [can_be_exchanged(problem, exchanged(count, [(one, other)])) for one in range(other)]
+        assert [bool(classes[one] == classes[other]) for one in range(other)] == alike
+    kinds = interchangeable_classes(problem, classes)
+    members = [np.flatnonzero(classes == number).tolist() for number in range(len(kinds))]
+    for number, there in enumerate(members):
+        for before, here in enumerate(members[:number]):
+            pairs = list(zip(here, there, strict=False))
+            whole = len(here) == len(there) > 1 and can_be_exchanged(problem, exchanged(count, pairs))
+            assert (kinds[before] == kinds[number]) == whole
