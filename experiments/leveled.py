@@ -1,5 +1,6 @@
 """What the experiments on levels of groups share: their graphs by name, a problem at a level, and a child's search."""
 
+import functools
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from engine import api
 from engine.bench.random_graphs import random_graph
 from engine.child.parent import ReportProgress, Results
+from engine.cli.compile import run_everything_once
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.graphs.grouping.grouping import Grouping, group_ops
@@ -58,11 +60,25 @@ def graph_named(name: str, report: ReportLine) -> PreparedGraph:
     return first_graphs(source, "test", int(rest) + 1)[-1]
 
 
-def measure_rounds(kept: KeptResults, graph: str, orders: dict[str, Measurement], report: ReportLine) -> None:
-    """Measure what `kept` lacks of `orders`, all on one graph, each in a child: see `in_child`."""
+def measure_rounds(
+    kept: KeptResults,
+    graph: str,
+    orders: dict[str, Measurement],
+    report: ReportLine,
+    function: str = "experiments.leveled:in_child",
+) -> None:
+    """Measure what `kept` lacks of `orders`, all on one graph, each with `function` in a child."""
     if any(key not in kept for key in orders.values()):
         graph_named(graph, report)  # the children find it
-    measure_missing(kept, "experiments.leveled:in_child", orders, PROCESSES, report)
+        compile_all(report)
+    measure_missing(kept, function, orders, PROCESSES, report)
+
+
+@functools.cache
+def compile_all(report: ReportLine) -> None:
+    """Compile the engine's code and keep it on disk, so that no measured second goes into that."""
+    for line in run_everything_once():
+        report(f"left out: {line}")
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -20,9 +20,9 @@ from engine.graphs.grouping.rules import LEAST_BYTES, MERGING_RULES, MergingRule
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.keeping.kept_results import RESULT, KeptResults, Measurement
 from experiments.keeping.statistics import MeanInterval, exceeds, holm, paired_mean
-from experiments.leveled import LEVELS, GraphOnCluster, graph_named, nested_problem
+from experiments.leveled import LEVELS, GraphOnCluster, graph_named, measure_rounds, nested_problem
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 COMMAND = "python -m experiments merging_rules"
@@ -49,7 +49,6 @@ COLUMNS: tuple[int | str, ...] = (128, 512, LEVELS)
 """the level nearest to so many groups, or a search through all of them"""
 SEEDS = (0, 1, 2)
 METHOD = "local_search"
-PROCESSES = 2
 DEFAULT = next(name for name, rule in MERGING_RULES.items() if rule is LEAST_BYTES)
 """the rule with which the others are compared"""
 
@@ -59,9 +58,7 @@ def run(folder: Path, report: ReportLine) -> str:
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     for place in PROBLEMS:
         orders = {f"{place.graph} on {place.cluster}: {rule}": key_of(place, rule) for rule in MERGING_RULES}
-        if any(key not in kept for key in orders.values()):
-            graph_named(place.graph, report)  # the children find it
-        measure_missing(kept, "experiments.merging_rules:in_child", orders, PROCESSES, report)
+        measure_rounds(kept, place.graph, orders, report, "experiments.merging_rules:in_child")
         write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 

@@ -17,6 +17,8 @@ environment, so that no setting of threads or MPI reaches it; it runs the sequen
 
 import dataclasses
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -35,6 +37,7 @@ DETERMINISTIC = 0
 """number of the library's option for the same answer each time"""
 FREE = -1
 """stands for a device: the vertex may go anywhere"""
+PYPLOT = "matplotlib.pyplot"
 
 
 def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -44,10 +47,10 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
     each edge; `processor_weight` [processors]; `fixed` [vertices] a processor or `FREE`; `imbalances`
     [mappings], the share by which a load may be off; `seed`. Loads and weights are integers.
     """
-    sys.modules["matplotlib.pyplot"] = None  # type: ignore[assignment]  # makes its import fail
     try:
-        import scotchpy  # would load matplotlib, which takes seconds to make its cache of fonts
-        from scotchpy import common
+        with _without_pyplot():
+            import scotchpy
+            from scotchpy import common
     except ImportError:
         raise SettingsError(
             "the Scotch library is not installed",
@@ -96,6 +99,21 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
     mappings = np.stack([mapped(imbalance) for imbalance in cast(list[float], arguments["imbalances"])])
     graph.exit()
     return {"processor": mappings}, {}
+
+
+@contextmanager
+def _without_pyplot() -> Iterator[None]:
+    """Until the context ends, matplotlib's pyplot cannot be imported: the library would load it if it could, and its
+    cache of fonts takes seconds to make.
+    """
+    if PYPLOT in sys.modules:
+        yield
+        return
+    sys.modules[PYPLOT] = None  # type: ignore[assignment]  # makes its import fail
+    try:
+        yield
+    finally:
+        del sys.modules[PYPLOT]
 
 
 SPEED_UNITS = 1000

@@ -112,3 +112,14 @@ def test_single_levels_of_an_earlier_state_count_and_the_page_says_whether_they_
     for place in PLACES:
         kept.add(levels.check_of(place), [2e6])
     assert "1 of 2 problems\ngive the same step" in levels.page(kept)
+
+
+def test_the_engine_is_compiled_before_a_second_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(leveled, "compile_all", lambda _: done.append("compiled"))
+    monkeypatch.setattr(leveled, "measure_missing", lambda *_: done.append("measured"))
+    kept = KeptResults(tmp_path / "kept.jsonl")
+    leveled.measure_rounds(kept, "any", {"one": {"seconds": 1.0}}, lambda _: None)
+    kept.add({"seconds": 1.0}, [1.0])
+    leveled.measure_rounds(kept, "any", {"one": {"seconds": 1.0}}, lambda _: None)
+    assert done == ["compiled", "measured", "measured"]  # the second finds nothing to measure

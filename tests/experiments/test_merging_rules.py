@@ -59,14 +59,14 @@ def test_a_rule_is_faster_that_is_so_on_every_graph(tmp_path: Path) -> None:
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
+    def measured(kept: KeptResults, _graph: str, orders: dict[str, Measurement], *_: object) -> None:
         for shown, key in orders.items():
             if key not in kept:
                 told.append(shown)
                 kept.add(key, {"128": [1.0] * 3, "512": [1.0] * 3, "levels": [1.0] * 3})
 
     told: list[str] = []
-    monkeypatch.setattr(merging_rules, "measure_missing", measured)
+    monkeypatch.setattr(merging_rules, "measure_rounds", measured)
     text = merging_rules.run(tmp_path, lambda _: None)
     assert len(told) == len(PROBLEMS) * len(MERGING_RULES) and "one on 2xK80: published" in told
     assert merging_rules.run(tmp_path, lambda _: None) == text == (tmp_path / "merging_rules.md").read_text()

@@ -1,5 +1,8 @@
 """Scotch: balanced cuts, fixed groups, unequal devices, one answer a seed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -134,3 +137,15 @@ def test_each_tolerance_is_an_evaluation_and_the_best_counts() -> None:
 def test_a_senseless_tolerance_is_refused(imbalance: float) -> None:
     with pytest.raises(SettingsError, match=r"scotch imbalance: .*allowed: a number from 1e-09 to 1"):
         Scotch(imbalance=imbalance)
+
+
+def test_a_process_that_has_mapped_can_still_draw() -> None:
+    code = """
+import sys
+from pathlib import Path
+from engine.placers.scotch import map_in_child
+order = {"vertex_load": [1, 1], "first_neighbour": [0, 1, 2], "neighbour": [1, 0], "edge_load": [1, 1]}
+map_in_child({**order, "processor_weight": [1, 1], "fixed": [-1, -1], "imbalances": [0.01], "seed": 0}, Path(), print)
+sys.exit("matplotlib.pyplot" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
