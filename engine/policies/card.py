@@ -73,6 +73,8 @@ class PolicyCard:
     """simulated placements, those of the teacher included"""
     seconds: float
     """duration of the training"""
+    drawn: int = 0
+    """number of problems drawn at random that took part beside the graphs"""
     held_out: tuple[HeldOut, ...] = ()
 
     @property
@@ -122,6 +124,7 @@ class PolicyCard:
             episodes=read.whole("episodes"),
             evaluations=read.whole("evaluations"),
             seconds=read.number("seconds", 0.0),
+            drawn=read.whole("drawn") if read.has("drawn") else 0,
             held_out=tuple(_held_out(row, where) for row in read.rows("held_out")),
         )
 

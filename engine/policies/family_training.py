@@ -113,6 +113,7 @@ def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") ->
         episodes=learner.episodes,
         evaluations=learner.evaluations,
         seconds=learner.seconds,
+        drawn=learner.drawn,
     )
 
 

@@ -90,8 +90,13 @@ def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit
         cluster=ClusterFit.OTHER_KINDS if unseen else _cluster_fit(trained, kinds, cluster),
         unseen_kinds=tuple(sorted(unseen)),
         all_read=len(trained) == len(read),
-        trained_on=f"{_listed(card.families or card.graphs)} on {_listed(card.clusters)}",
+        trained_on=_trained_on(card),
     )
+
+
+def _trained_on(card: PolicyCard) -> str:
+    graphs = f"{_listed(card.families or card.graphs)} on {_listed(card.clusters)}"
+    return graphs + (f" and {card.drawn:,} problems drawn at random" if card.drawn else "")
 
 
 def _graph_fit(card: PolicyCard, name: str) -> GraphFit:

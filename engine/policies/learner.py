@@ -3,9 +3,10 @@
     teacher ──(every problem is taught)──▶ imitation ──(its steps or its share)──▶ reinforcement ──▶ done
 
 Each stage ends by its count if the settings give one, else by the clock. Problems take turns, in rounds of a random
-order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster; some batches have
-varied costs, drawn anew each time. If a batch is far behind the best placement known, the teacher's or a sampled one,
-that placement is imitated again, as Post's elite.
+order; problems drawn at random (`drawn/`) take part beside them where the settings say so. In reinforcement all
+advantages are relative to the batch, which is of one graph and cluster; some batches have varied costs, drawn anew each
+time. If a batch is far behind the best placement known, the teacher's or a sampled one, that placement is imitated
+again, as Post's elite.
 
 Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
 """
@@ -29,11 +30,12 @@ from engine.placeto.shared_head_actor import fresh_network
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import set_weights, weights_of
 from engine.policies.checkpoint import STATE, WEIGHTS
+from engine.policies.drawn.pool import DrawnPool
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.training_problem import TrainingProblem
-from engine.problem import MOST_EVALUATIONS, Budget
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 IMITATED_ORDERS = ("topological", "random_topological")
 USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
@@ -50,18 +52,26 @@ class Learner:
         self._rng = np.random.default_rng(seed)
         self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
-        self._bound = [
-            ProblemLearner(training.problem, self.placeto_settings, self._network, self._optimiser)
-            for training in problems
-        ]
+        self._bound = [self._learner_of(training.problem) for training in problems]
+        self._pool = DrawnPool(settings, seed, self._learner_of, should_stop)
         self._turns: list[int] = []
         """the problems left in this round, the next one last"""
-        self.taught = self.imitation_steps = self.batches = self.evaluations = 0
+        self.taught = self.imitation_steps = self.batches = self._evaluations = 0
         self._clock = problems[0].problem.ledger.clock
         self._earlier_seconds, self._began = 0.0, self._clock()
         self._stage_began = 0.0
         """seconds into the training when the present stage began"""
         self.stage = "teacher"
+
+    @property
+    def evaluations(self) -> int:
+        """Simulated placements, those of the teacher included."""
+        return self._evaluations + self._pool.evaluations
+
+    @property
+    def drawn(self) -> int:
+        """Problems drawn at random that took part so far."""
+        return self._pool.drawn
 
     @property
     def seconds(self) -> float:
@@ -131,26 +141,34 @@ class Learner:
         placement, used = taught_placement(bound.problem, budget, self._rng, self._should_stop)
         bound.teach(placement)
         self.taught += 1
-        self.evaluations += used + 1
+        self._evaluations += used + 1
 
     def _imitate(self) -> None:
         settings = self._settings
         rate = falling(settings.imitation_learning_rate, settings.learning_rate_end, self._stage_done)
-        self._next().imitate(IMITATED_ORDERS, rate, self._rng)
+        self._next_or_drawn().imitate(IMITATED_ORDERS, rate, self._rng)
         self.imitation_steps += 1
 
     def _explore(self) -> None:
-        settings, usual, progress = self._settings, self._next(), self._stage_done
+        settings, usual, progress = self._settings, self._next_or_drawn(), self._stage_done
         bound = usual
         if self._rng.random() < settings.varied_share:
             with suppress(CostError):  # costs near the largest that can be simulated are not varied
                 bound = usual.varied(settings.varied_spread, self._rng)
-                self.evaluations += 1
+                self._evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
-        self.evaluations += bound.explore(order, progress, self._rng)
+        self._evaluations += bound.explore(order, progress, self._rng)
         if bound.gap is not None and bound.gap > settings.imitated_gap:
             bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1
+
+    def _learner_of(self, problem: PlacementProblem) -> ProblemLearner:
+        return ProblemLearner(problem, self.placeto_settings, self._network, self._optimiser)
+
+    def _next_or_drawn(self) -> ProblemLearner:
+        """A drawn problem as often as the settings say, else the next of the others."""
+        is_drawn = self._settings.drawn > 0 and self._rng.random() < self._settings.drawn_share
+        return self._pool.take(self._rng) if is_drawn else self._next()
 
     def _next(self) -> ProblemLearner:
         if not self._turns:
@@ -170,10 +188,12 @@ class Learner:
         arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
         best = {f"best.{index}": bound.best for index, bound in enumerate(self._bound)}
         arrays |= {name: placement for name, placement in best.items() if placement is not None}
+        arrays |= {f"drawn.{place}": placement for place, placement in self._pool.arrays().items()}
         texts: dict[str, Json] = {
             "rng": cast(Json, self._rng.bit_generator.state),
             "stage": self.stage,
-            "counts": [self.taught, self.imitation_steps, self.batches, self.evaluations],
+            "counts": [self.taught, self.imitation_steps, self.batches, self._evaluations],
+            "drawn": self._pool.texts(),
             "turns": list(self._turns),
             "best_values": [bound.best_value if bound.best is not None else 0.0 for bound in self._bound],
             "gaps": [bound.gap for bound in self._bound],
@@ -193,7 +213,8 @@ class Learner:
                 bound.gap = gaps[index]
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self.stage = cast(str, texts["stage"])
-        self.taught, self.imitation_steps, self.batches, self.evaluations = cast(list[int], texts["counts"])
+        self.taught, self.imitation_steps, self.batches, self._evaluations = cast(list[int], texts["counts"])
+        self._pool.restore(under("drawn.", arrays), cast(dict[str, Json], texts["drawn"]))
         self._turns = cast(list[int], texts["turns"])
         self._earlier_seconds, self._stage_began = cast(list[float], texts["seconds"])
         self._began = self._clock()

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
+from engine.policies.drawn.shapes import LIKE_A_FAMILY
 from engine.settings import machine
-from engine.settings.fields import number, require_allowed, whole
+from engine.settings.fields import choice, number, require_allowed, whole
 from engine.settings.making import make_settings
 
 MOST_BATCH_EPISODES = 1024
@@ -81,6 +82,25 @@ class PolicyTrainingSettings:
         2.0,
         "deviation of the logarithms of the factors by which the times of each op type, and the links, are "
         "varied; a problem whose step would become too long to be simulated keeps its own costs",
+    )
+    drawn: int = whole(
+        0,
+        0,
+        4096,
+        "problems drawn at random that take part beside the graphs given: networks of many shapes on clusters of many "
+        "kinds; 0: none",
+    )
+    drawn_share: float = number(
+        0.5, 0.0, 1.0, "share of the steps of imitation and of the batches of reinforcement on drawn problems"
+    )
+    drawn_uses: int = whole(
+        16, 1, 1_000_000, "steps and batches on a drawn problem, after which a fresh one takes its place"
+    )
+    drawn_teacher_evaluations: int = whole(
+        2000, 1, 1_000_000, "evaluations of the search for a placement of a drawn problem to imitate"
+    )
+    drawn_without: str = choice(
+        ("", *LIKE_A_FAMILY), "a family: shapes of networks that are like it are not drawn; empty: all are"
     )
     embedding_width: int = whole(32, 1, 512, "width of a group's embedding")
     hidden_width: int = whole(64, 1, 512, "width of the hidden layers of the shared head")

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from engine import api
 from engine.errors import GraphError, SettingsError
+from engine.events import Json
 from engine.placeto.shared_head_actor import SampledEpisodes
 from engine.policies import family_training
 from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.drawn.pool import DrawnPool
+from engine.policies.drawn.shapes import LIKE_A_FAMILY, SHAPES, shapes_without
 from engine.policies.family_training import measure_held_out, train_policy
+from engine.policies.fitting import policy_fit
 from engine.policies.learner import Learner
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import make_training_settings
@@ -67,6 +71,28 @@ def test_it_tells_its_stages_in_their_order(
     done = [progress.done for progress in told]
     assert done == sorted(done) and done[0] >= 0 and done[-1] == 1.0
     assert all(isinstance(progress.to_json()["held_out"], list) for progress in told)
+
+
+def test_drawn_problems_take_part_and_going_on_from_a_state_draws_the_same() -> None:
+    drawn: dict[str, Json] = {"drawn": 2, "drawn_share": 0.7, "drawn_uses": 2, "drawn_teacher_evaluations": 30}
+    asked = request(held_out=(), settings={**COUNTED, **drawn, "imitation_steps": 6, "reinforcement_batches": 6})
+    kept: list[bytes] = []
+    policy = api.read_policy(api.train(asked, lambda _: None, lambda: False, None, kept.append), "drawn")
+    assert 3 <= policy.card.drawn <= 12, "each of two places more than one"
+    assert "problems drawn at random" in policy_fit(policy.card, "any", CLUSTERS[0]).sentences
+    for state in (kept[len(kept) // 2], kept[-1]):
+        again = api.read_policy(api.train(asked, lambda _: None, lambda: False, state), "again")
+        assert without_times(again).to_bytes() == without_times(policy).to_bytes()
+    without = api.read_policy(api.train(request(held_out=()), lambda _: None, lambda: False), "without")
+    assert without.card.drawn == 0 and "drawn" not in policy_fit(without.card, "any", CLUSTERS[0]).sentences
+
+
+def test_no_drawn_network_is_like_the_family_that_is_left_out() -> None:
+    assert shapes_without("") == tuple(SHAPES)
+    for family, like in LIKE_A_FAMILY.items():
+        assert set(shapes_without(family)) == set(SHAPES) - set(like)
+        settings = make_training_settings({"drawn": 1, "drawn_without": family})
+        assert DrawnPool(settings, 0, lambda _: pytest.fail("drawn"), lambda: False).shapes == shapes_without(family)
 
 
 def test_the_same_seed_gives_the_same_file(
