@@ -43,7 +43,7 @@ EXPERIMENTS = {
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
     "controls": Experiment(
         "experiments.policies.controls.table:run",
-        "two hours of one core",
+        "three hours of one core",
         scoped=True,
         scope="experiments.policies.controls.table:make_controls_scope",
     ),

@@ -32,17 +32,20 @@ def train_policy(
     should_stop: ShouldStop,
     checkpoint: bytes | None = None,
     keep: Callable[[bytes], None] | None = None,
+    learner_type: "type[Learner] | None" = None,
 ) -> TrainedPolicy:
     """Train a policy on `problems`; its card has its results on `held_out`.
 
     If `should_stop` ends the training, the policy has learned until then and has no held-out results. `keep` gets
     states to continue from with `checkpoint`; if the settings count steps, the result is the same as without a stop.
+    `learner_type` is another way to learn, for experiments.
     """
     from engine.policies.learner import Learner  # torch takes seconds to load
 
+    make_learner = learner_type or Learner
     if not _counts_steps(settings):
-        _rehearse(problems, settings, should_stop)
-    learner = Learner(problems, settings, seed, should_stop)
+        _rehearse(make_learner, problems, settings, should_stop)
+    learner = make_learner(problems, settings, seed, should_stop)
     if checkpoint is not None:
         learner.restore(checkpoint)
     reported = kept = time.monotonic()
@@ -79,15 +82,18 @@ def _counts_steps(settings: PolicyTrainingSettings) -> bool:
     return bool(settings.teacher_evaluations and settings.imitation_steps and settings.reinforcement_batches)
 
 
-def _rehearse(problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, should_stop: ShouldStop) -> None:
+def _rehearse(
+    make_learner: "type[Learner]",
+    problems: Sequence[TrainingProblem],
+    settings: PolicyTrainingSettings,
+    should_stop: ShouldStop,
+) -> None:
     """Run every stage once with a learner that is thrown away, before the training's seconds count.
 
     Compiling on first use takes a minute in a new checkout, which could be all of a short training.
     """
-    from engine.policies.learner import Learner
-
     few = dataclasses.replace(settings, **REHEARSAL)  # type: ignore[arg-type]  # fields by name
-    learner = Learner(problems[:1], few, 0, should_stop)
+    learner = make_learner(problems[:1], few, 0, should_stop)
     while learner.done < 1.0 and not should_stop():
         learner.step()
 

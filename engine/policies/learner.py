@@ -14,7 +14,7 @@ Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; h
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
 
 class Learner:
     """One training, from the start or from a saved state (`restore`): call `step` until `done` is 1."""
+
+    of_a_problem: ClassVar[type[ProblemLearner]] = ProblemLearner
+    """how it learns from a batch"""
 
     def __init__(
         self, problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, seed: int, should_stop: ShouldStop
@@ -163,7 +166,7 @@ class Learner:
         self.batches += 1
 
     def _learner_of(self, problem: PlacementProblem) -> ProblemLearner:
-        return ProblemLearner(problem, self.placeto_settings, self._network, self._optimiser)
+        return self.of_a_problem(problem, self.placeto_settings, self._network, self._optimiser)
 
     def _next_or_drawn(self) -> ProblemLearner:
         """A drawn problem as often as the settings say, else the next of the others."""

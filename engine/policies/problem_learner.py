@@ -97,7 +97,7 @@ class ProblemLearner:
         """A learner of the same graph and cluster with varied costs, which begins with the best known placement."""
         assert self.best is not None, "nothing was taught"
         problem = varied_problem(self.problem, spread, rng)
-        varied = ProblemLearner(problem, self._settings, self._actor.network, self._optimiser)
+        varied = type(self)(problem, self._settings, self._actor.network, self._optimiser)
         varied.teach(self.best)
         return varied
 
@@ -128,15 +128,19 @@ class ProblemLearner:
         plan = self._plan(traversal, self._settings.batch_episodes, rng)
         episodes = self._actor.sample(plan, _never)
         ends = episodes.ends()
-        values = self._values(ends)
-        least = int(np.argmin(values))
-        if values[least] < self.best_value:
-            self.best, self.best_value = ends[least].copy(), float(values[least])
-        self.gap = float(values.mean() / self.best_value - 1)
-        advantages = np.repeat(batch_advantages(values)[:, None], plan.steps, axis=1)
+        advantages = np.repeat(batch_advantages(self._seen(ends))[:, None], plan.steps, axis=1)
         self._reinforce.update(episodes, advantages, progress, _never)
         self._actor.forget()
         return len(ends)
+
+    def _seen(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
+        """[batch] ρ' of `placements` [batch, groups]: their mean gap is kept, and the best of them if it is ahead."""
+        values = self._values(placements)
+        least = int(np.argmin(values))
+        if values[least] < self.best_value:
+            self.best, self.best_value = placements[least].copy(), float(values[least])
+        self.gap = float(values.mean() / self.best_value - 1)
+        return values
 
     def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
         """[batch] ρ' of `placements`; these evaluations are charged to no budget, the caller counts them."""

@@ -6,24 +6,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.errors import SettingsError
 from experiments.keeping.kept_results import KeptResults
 from experiments.policies.controls import answers, table
 from experiments.policies.controls.answers import best_of, copied, listed, nearest, one_device, swept
 from experiments.policies.controls.measuring import (
     CLUSTERS,
-    FAMILIES,
+    COLUMNS,
+    DRAWN,
+    KINDS,
     KNOWN,
     OF_POLICIES,
     WITHOUT_POLICY,
     ControlsScope,
     places,
+    problem_at,
     settings_of,
 )
-from experiments.policies.controls.table import KINDS, page, policy_key, quick_key
+from experiments.policies.controls.table import make_controls_scope, page, policy_key, quick_key
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.small_runs import prepared_graph
 
-SCOPE = ControlsScope(seeds=1, train_seconds=1.0, train_graphs=2, graphs=2, evaluations=50)
+SCOPE = ControlsScope(seeds=1, train_seconds=1.0, train_graphs=2, graphs=2, drawn=3, evaluations=50)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -65,12 +69,13 @@ def test_every_kind_of_training_has_settings_and_an_untrained_one_learns_nothing
 
 def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double(tmp_path: Path) -> None:
     kept = KeptResults(tmp_path / "kept.jsonl")
-    for family in FAMILIES:
+    for column in COLUMNS:
+        names = WITHOUT_POLICY[:-1] if column == DRAWN else WITHOUT_POLICY
         rows: Any = {
-            place.name: {KNOWN: [100.0, 50, 100.0, 50]} | {name: [150.0, 2, 120.0, 14] for name in WITHOUT_POLICY}
-            for place in places(SCOPE, (family,))
+            place.name: {KNOWN: [100.0, 50, 100.0, 50]} | {name: [150.0, 2, 120.0, 14] for name in names}
+            for place in places(SCOPE, (column,))
         }
-        kept.add(quick_key(SCOPE, family), rows)
+        kept.add(quick_key(SCOPE, column), rows)
     for kind in KINDS:
         greedy = {"trained": 90.0, "imitation alone": 99.0}.get(kind)
         kept.add(
@@ -82,7 +87,20 @@ def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double
         line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]] for line in lines if "| " in line
     }
     assert row["one device"][0] == "2" and row["one device"][1].startswith("+66.7 %")
-    assert row["one device"][5].startswith("+33.3 %") and row["greedy pass, trained"][1].startswith("+0.0 %")
+    assert row["one device"][6].startswith("+33.3 %") and row["greedy pass, trained"][1].startswith("+0.0 %")
     assert row["greedy pass, imitation alone"][3].startswith("+10.0 %")
     assert row["greedy pass, untrained"][2].startswith("+100.0 %")
+    assert row["nearest graph's placement"][4] == "–" != row["one device"][4]
     assert len(CLUSTERS) == 4 and table.NAME in table.COMMAND
+
+
+def test_kinds_are_names_with_commas() -> None:
+    assert make_controls_scope({"kinds": "trained,untrained"}).kinds == "trained,untrained"
+    with pytest.raises(SettingsError, match=r"kinds: 'tamed'; allowed: trained, imitation alone"):
+        make_controls_scope({"kinds": "trained,tamed"})
+
+
+def test_the_problems_to_try_are_drawn_by_their_number_alone() -> None:
+    found = [problem_at(SCOPE, place) for place in places(SCOPE, (DRAWN,)) + places(SCOPE, (DRAWN,))]
+    assert len(found) == 6 and found[0].graph.op_names == found[3].graph.op_names
+    assert len({problem.graph.op_count for problem in found}) > 1

@@ -1,14 +1,16 @@
-"""Measures the controls: a child for the quick answers of each family, and one for each training of a policy."""
+"""Measures the controls: a child for the quick answers in each column, and one for each training of a policy."""
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from engine.policies.drawn.problems import drawn_problem
+from engine.policies.drawn.shapes import SHAPES
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
@@ -16,7 +18,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
-from engine.settings.fields import number, require_allowed, whole
+from engine.settings.fields import number, refused, require_allowed, text, whole
 from experiments.best_found import ledger_of_run
 from experiments.family_graphs import first_graphs
 from experiments.keeping.kept_results import RESULT
@@ -32,7 +34,13 @@ from experiments.policies.controls.answers import (
     swept,
 )
 
+if TYPE_CHECKING:
+    from engine.policies.learner import Learner
+
 FAMILIES = ("nmt", "ptb", "cifar10")
+DRAWN = "drawn"
+COLUMNS = (*FAMILIES, DRAWN)
+"""where answers are tried: graphs of each family, and problems drawn at random"""
 CLUSTERS = ("2xK80", "4xK80", "8xV100", "2xV100+2xK80")
 SAMPLES = 16
 """sampled passes beside the greedy one"""
@@ -40,6 +48,15 @@ KNOWN = "best known"
 WITHOUT_POLICY = ("one device", "HEFT", "m-ETF", "best list schedule", "nearest graph's placement")
 OF_POLICIES = ("greedy pass", "best of 17 passes", "best of 17 orders")
 """answers, in the order of the table"""
+KINDS = (
+    "trained",
+    "imitation alone",
+    "untrained",
+    "with drawn problems",
+    "credit of single moves",
+    "expert iteration",
+)
+"""of policies"""
 UNTRAINED: dict[str, Json] = {
     "teacher_evaluations": 1,
     "imitation_steps": 1,
@@ -49,6 +66,17 @@ UNTRAINED: dict[str, Json] = {
     "learning_rate_end": 0.0,
 }
 """one step at a rate so small that the weights stay those that were drawn"""
+POOL = 256
+"""drawn problems at a time, where they take part"""
+TRIED_SEED = 99
+"""of the drawn problems on which answers are tried; trainings have seeds from 0"""
+
+
+def require_kinds(name: str, kinds: str) -> None:
+    """Raise SettingsError unless `kinds`, of setting `name`, are names of `KINDS`, with commas."""
+    for kind in kinds.split(","):
+        if kind not in KINDS:
+            raise refused(name, kind, ", ".join(KINDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +84,11 @@ class ControlsScope:
     """The defaults are the whole experiment; smaller values make it shorter, and the page shows them."""
 
     seeds: int = whole(3, 1, 1000, "trainings of each kind")
-    train_seconds: float = number(600.0, 1e-3, 1e7, "of the processor, for each training on all families together")
+    kinds: str = text(",".join(KINDS), "of policies, with commas", ", ".join(KINDS), require_kinds)
+    train_seconds: float = number(300.0, 1e-3, 1e7, "of the processor, for each training on all families together")
     train_graphs: int = whole(18, 1, 22, "of each family, the first ones of its training split")
     graphs: int = whole(4, 1, 22, "of each family to try them on: the next ones of its training split")
+    drawn: int = whole(60, 1, 10_000, "problems drawn at random to try them on")
     evaluations: int = whole(20_000, 1, 100_000_000, "of the search whose step times count as the best known")
     processes: int = whole(2, 1, 1000, "at once")
 
@@ -67,21 +97,31 @@ class ControlsScope:
 
 
 class TriedPlace(NamedTuple):
-    """A graph of a family's validation split, by its number there, on a cluster."""
+    """A graph of a family's validation split, by its number there, on a cluster; or a drawn problem."""
 
-    family: str
+    column: str
     graph: int
     cluster: str
 
     @property
     def name(self) -> str:
-        return f"{self.family}/{self.graph} on {self.cluster}"
+        return f"{self.column}/{self.graph} on {self.cluster}"
 
 
-def places(scope: ControlsScope, families: tuple[str, ...] = FAMILIES) -> list[TriedPlace]:
+def places(scope: ControlsScope, columns: tuple[str, ...] = COLUMNS) -> list[TriedPlace]:
     """Where everything is tried."""
-    graphs = range(scope.graphs)
-    return [TriedPlace(family, graph, cluster) for family in families for graph in graphs for cluster in CLUSTERS]
+    found = []
+    for column in columns:
+        count, clusters = (scope.drawn, (DRAWN,)) if column == DRAWN else (scope.graphs, CLUSTERS)
+        found += [TriedPlace(column, graph, cluster) for graph in range(count) for cluster in clusters]
+    return found
+
+
+def problem_at(scope: ControlsScope, place: TriedPlace) -> PlacementProblem:
+    """The problem of a place."""
+    if place.column == DRAWN:
+        return drawn_problem(tuple(SHAPES), np.random.default_rng([TRIED_SEED, place.graph])).problem
+    return problem_on(split_of(scope, place.column)[1][place.graph], place.cluster)
 
 
 def split_of(scope: ControlsScope, family: str) -> tuple[list[PreparedGraph], list[PreparedGraph]]:
@@ -91,27 +131,30 @@ def split_of(scope: ControlsScope, family: str) -> tuple[list[PreparedGraph], li
 
 
 def quick_in_child(arguments: dict[str, Json], _folder: object, _report_progress: ReportProgress) -> Results:
-    """Everything but policies, on one family: for each place the answers by name, as rows of `_rows`."""
+    """Everything but policies, in one column: for each place the answers by name, as rows of `_rows`."""
     order: dict[str, Any] = dict(arguments)
-    scope, family = ControlsScope(**order["scope"]), str(order["family"])
-    learned_on, tried = split_of(scope, family)
-    found: dict[str, Json] = {}
-    for place in places(scope, (family,)):
-        graph = tried[place.graph]
-        problem = problem_on(graph, place.cluster)
+    scope, found = ControlsScope(**order["scope"]), dict[str, Json]()
+    for place in places(scope, (str(order["column"]),)):
+        problem = problem_at(scope, place)
         searched = ledger_of_run(problem, Budget(scope.evaluations), "auto", np.random.default_rng(0))
         assert searched is not None
-        other = learned_on[nearest(graph, learned_on)]
-        answers = (
-            one_device(problem),
-            listed(problem, ("heft",)),
-            listed(problem, ("m_etf",)),
-            listed(problem, LISTS),
-            copied(problem, other.graph, _taught(scope, other, place.cluster)),
-        )
-        known = {KNOWN: best_of(problem, searched.answer()[None, :])}
-        found[place.name] = _rows(problem, {**known, **dict(zip(WITHOUT_POLICY, answers, strict=True))})
+        answers = {
+            KNOWN: best_of(problem, searched.answer()[None, :]),
+            "one device": one_device(problem),
+            "HEFT": listed(problem, ("heft",)),
+            "m-ETF": listed(problem, ("m_etf",)),
+            "best list schedule": listed(problem, LISTS),
+        }
+        if place.column != DRAWN:
+            answers["nearest graph's placement"] = _copied_from_nearest(scope, place, problem)
+        found[place.name] = _rows(problem, answers)
     return {}, {RESULT: found}
+
+
+def _copied_from_nearest(scope: ControlsScope, place: TriedPlace, problem: PlacementProblem) -> QuickAnswer:
+    learned_on, tried = split_of(scope, place.column)
+    other = learned_on[nearest(tried[place.graph], learned_on)]
+    return copied(problem, other.graph, _taught(scope, other, place.cluster))
 
 
 def _taught(scope: ControlsScope, graph: PreparedGraph, cluster: str) -> Any:
@@ -123,13 +166,24 @@ def _taught(scope: ControlsScope, graph: PreparedGraph, cluster: str) -> Any:
 
 
 def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
-    """Settings of a training: as it is, by imitation alone in as many seconds, or none."""
+    """Settings of a training of a kind; each has as many seconds."""
     if kind == "untrained":
         return dict(UNTRAINED)
     if kind == "imitation alone":  # the shares are of twice the seconds, of which reinforcement gets none
         shares: dict[str, Json] = {"teacher_share": 0.075, "imitation_share": 0.425, "reinforcement_batches": 1}
         return {"seconds": 2 * scope.train_seconds, **shares}
-    return {"seconds": scope.train_seconds}
+    drawn: dict[str, Json] = {"drawn": POOL} if kind == "with drawn problems" else {}
+    return {"seconds": scope.train_seconds, **drawn}
+
+
+def _learner_of(kind: str) -> "type[Learner] | None":
+    from experiments.policies.controls.learners import CreditedLearner, ExpertLearner  # torch takes seconds to load
+
+    others: dict[str, type[Learner]] = {
+        "credit of single moves": CreditedLearner,
+        "expert iteration": ExpertLearner,
+    }
+    return others.get(kind)
 
 
 def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progress: ReportProgress) -> Results:
@@ -143,10 +197,11 @@ def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progres
         for cluster in CLUSTERS
     ]
     settings = make_training_settings({**settings_of(scope, order["kind"]), "torch_device": "cpu"})
-    policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
+    learner_type = _learner_of(order["kind"])
+    policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False, learner_type=learner_type)
     found: dict[str, Json] = {}
     for place in places(scope):
-        problem = problem_on(split_of(scope, place.family)[1][place.graph], place.cluster)
+        problem = problem_at(scope, place)
         found[place.name] = _rows(problem, _passes(policy, problem, seed))
     return {}, {RESULT: found}
 

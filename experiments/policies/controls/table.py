@@ -1,7 +1,8 @@
-"""The page of the controls: gaps to the best known on graphs left out of training, by family."""
+"""The page of the controls: gaps to the best known on graphs left out of training, by family, and on drawn problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,7 +15,8 @@ from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.measuring import (
     CLUSTERS,
-    FAMILIES,
+    COLUMNS,
+    KINDS,
     OF_POLICIES,
     WITHOUT_POLICY,
     ControlsScope,
@@ -23,8 +25,6 @@ from experiments.policies.controls.measuring import (
 
 COMMAND = "python -m experiments controls"
 NAME = "controls"
-KINDS = ("trained", "imitation alone", "untrained")
-"""of policies"""
 MISFIT = 2.0
 """what does not fit counts as so many times the best known"""
 FoundAt = Mapping[str, Mapping[str, list[float | None]]]
@@ -40,42 +40,48 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     """Measure what `folder`/kept/controls.jsonl lacks, write `folder`/controls.md, and return the page."""
     scope = make_controls_scope(settings or {})
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
-    quick = {f"{family}, without a policy": quick_key(scope, family) for family in FAMILIES}
+    quick = {f"{column}, without a policy": quick_key(scope, column) for column in COLUMNS}
     measure_missing(kept, "experiments.policies.controls.measuring:quick_in_child", quick, scope.processes, report)
-    policies = {f"{kind}, seed {seed}": policy_key(scope, kind, seed) for seed in range(scope.seeds) for kind in KINDS}
+    policies = {
+        f"{kind}, seed {seed}": policy_key(scope, kind, seed) for seed in range(scope.seeds) for kind in _kinds(scope)
+    }
     measure_missing(kept, "experiments.policies.controls.measuring:policy_in_child", policies, scope.processes, report)
     return write_page(folder, NAME, page(kept, scope))
 
 
-def quick_key(scope: ControlsScope, family: str) -> Measurement:
+def _kinds(scope: ControlsScope) -> list[str]:
+    return scope.kinds.split(",")
+
+
+def quick_key(scope: ControlsScope, column: str) -> Measurement:
     """What a child measures without a policy."""
-    return {"family": family, "scope": {**_decides(scope), "seeds": 1, "train_seconds": 600.0}}
+    return {"column": column, "scope": {**_decides(scope), "train_seconds": 1.0}}
 
 
 def policy_key(scope: ControlsScope, kind: str, seed: int) -> Measurement:
     """What a child measures of one training."""
-    return {"kind": kind, "seed": seed, "scope": {**_decides(scope), "seeds": 1}}
+    return {"kind": kind, "seed": seed, "scope": _decides(scope)}
 
 
 def _decides(scope: ControlsScope) -> dict[str, Json]:
-    return {**asdict(scope), "processes": 1}
+    return {**asdict(scope), "processes": 1, "seeds": 1, "kinds": KINDS[0]}
 
 
 def page(kept: KeptResults, scope: ControlsScope) -> str:
     """The page with all that has been measured."""
     quick: dict[str, Any] = {}
-    for family in FAMILIES:
-        quick |= kept[quick_key(scope, family)]
-    keys: list[Measurement] = [quick_key(scope, family) for family in FAMILIES]
+    for column in COLUMNS:
+        quick |= kept[quick_key(scope, column)]
+    keys: list[Measurement] = [quick_key(scope, column) for column in COLUMNS]
     trained: dict[str, list[FoundAt]] = {}
-    for kind in KINDS:
+    for kind in _kinds(scope):
         of_kind = [policy_key(scope, kind, seed) for seed in range(scope.seeds)]
         trained[kind], keys = [kept[key] for key in of_kind], [*keys, *of_kind]
     best_us = _best_us([quick, *(found for of_kind in trained.values() for found in of_kind)], scope)
     lines = [_line(name, name, [quick], best_us, scope) for name in WITHOUT_POLICY]
     for kind, found in trained.items():
         lines += [_line(f"{name}, {kind}", name, found, best_us, scope) for name in OF_POLICIES]
-    head = ("answer", "evaluations", *FAMILIES, "with the sweep: evaluations", *FAMILIES)
+    head = ("answer", "evaluations", *COLUMNS, "with the sweep: evaluations", *COLUMNS)
     table = table_of_figures(head, lines)
     return "\n".join([_head(scope, kept.made(keys)), "", *table, ""])
 
@@ -86,12 +92,15 @@ def _head(scope: ControlsScope, made: str) -> str:
 `{COMMAND}`; Placeto Explorer {VERSION}; {made}.
 
 Graphs of each family's training split, {scope.graphs} each, were left out of all trainings here, on
-{", ".join(CLUSTERS)}. Figures are relative gaps to the best of auto with {scope.evaluations:,} evaluations and of all
-answers here, the mean over graphs, clusters and seeds 0 to {scope.seeds - 1}, with its 95 % interval over graphs; what
-does not fit counts as {MISFIT - 1:.0%}. A policy is trained on {scope.train_graphs} graphs of each family, all three
-together, {scope.train_seconds:g} s of one processor. The sweep puts each group in turn on the device that is best for
-it then. The nearest graph is the training graph with most op names in common; ops go where its ops of their
-name or scope are."""
+{", ".join(CLUSTERS)}; beside them are {scope.drawn} problems that were drawn at random. Figures are relative gaps to
+the best of auto with {scope.evaluations:,} evaluations and of all answers here, the mean over graphs, clusters and
+seeds 0 to {scope.seeds - 1}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
+does what is further behind. A policy is trained on {scope.train_graphs} graphs of each family, all three together,
+{scope.train_seconds:g} s of one processor. `with drawn problems`: in half of its batches on problems drawn at random,
+other ones than here. `credit of single moves` and `expert iteration`: other ways to learn from a batch
+(`experiments/policies/controls/learners.py`). The sweep puts each group in turn on the device that is best for it then.
+The nearest graph is the training graph with most op names in common; ops go where its ops of their name or scope
+are."""
 
 
 def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]:
@@ -99,7 +108,7 @@ def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]
 
     def at(place: str) -> float:
         known = [row[column] for each in found for row in each[place].values() for column in (0, 2)]
-        return min(each for each in known if each is not None)
+        return min((each for each in known if each is not None), default=inf)
 
     return {place.name: at(place.name) for place in places(scope)}
 
@@ -110,21 +119,20 @@ def _line(
     """A row: the answer `name` as it is found, and after a sweep."""
     cells = [label]
     for step_time, evaluations in ((0, 1), (2, 3)):
-        counts = [each[place.name][name][evaluations] for each in found for place in places(scope)]
+        counts = [
+            each[place.name][name][evaluations] for each in found for place in places(scope) if name in each[place.name]
+        ]
         cells.append(f"{fmean(float(count or 0) for count in counts):,.0f}")
-        for family in FAMILIES:
-            gaps = [
-                [
-                    _gap(each[place.name][name][step_time], best_us[place.name])
-                    for each in found
-                    for place in places(scope, (family,))
-                    if place.graph == graph
-                ]
-                for graph in range(scope.graphs)
-            ]
-            cells.append(mean_over(gaps).as_percent())
+        for column in COLUMNS:
+            by_graph: dict[int, list[float]] = {}
+            for each in found:
+                for place in places(scope, (column,)):
+                    if name in each[place.name]:
+                        gap = _gap(each[place.name][name][step_time], best_us[place.name])
+                        by_graph.setdefault(place.graph, []).append(gap)
+            cells.append(mean_over(list(by_graph.values())).as_percent() if by_graph else "–")
     return cells
 
 
 def _gap(step_time_us: float | None, best_us: float) -> float:
-    return MISFIT - 1 if step_time_us is None else step_time_us / best_us - 1
+    return MISFIT - 1 if step_time_us is None else min(MISFIT, step_time_us / best_us) - 1
