@@ -16,20 +16,22 @@ HERE, SLOWNESS, LOAD_DECIDED, LOAD_OPEN, PARENT_TIME, CHILD_TIME, PARALLEL_TIME 
 CUT_IN, CUT_OUT, PARENT_SHARE, CHILD_SHARE, FINISH_LATER, START_LATER, FINISH_LATER_SHARE = range(7, 14)
 MEMORY_FILL, DEVICES, PROGRESS, FREE_EARLIER = range(14, 18)
 USED, CLASH, FEEDBACK_SHARE, CUT_FEEDBACK, NO_ROOM, WORK_DECIDED = range(18, 24)
-DEVICE_FEATURES = 24
+FORWARD_LATER, BACKWARD_LATER, BOTH_LATER, BOTH_LATER_SHARE, LISTED, BUS_LATER = range(24, 30)
+DEVICE_FEATURES = 30
 
 
 @compiled
 def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: float, view: NDArray[np.float32]) -> None:
     """Fill `view` [devices, DEVICE_FEATURES] for the decision on `group`; `progress` is the share of steps done."""
     placement, load, decided_load = state.placement, state.load, state.decided_load
-    schedule, fill, phase_load = state.schedule, state.fill, state.phase_load
+    schedule, fill, phase_load = state.whole, state.fill, state.phase_load
     groups, devices = graph.time.shape
     view[:, :] = 0.0
     here = placement[group]
     _look_at_relatives(graph, placement, group, view)
     _look_at_neighbours(graph, placement, group, view)
     _look_at_feedback_edges(graph, placement, group, view)
+    _look_at_both_passes(graph, state, group, view)
     per_device = devices / groups
     fastest = np.inf
     for device in range(devices):
@@ -39,7 +41,7 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
     all_decided = decided_load.sum()
     first_start, first_finish, last_free = np.inf, np.inf, 0.0
     for device in range(devices):
-        starts[device] = earliest_start(graph, schedule, placement, group, device)
+        starts[device] = earliest_start(graph.whole, schedule, placement, group, device)
         last_free = max(last_free, schedule.free[device])
         if graph.allowed[group, device]:
             first_start = min(first_start, starts[device])
@@ -136,3 +138,36 @@ def _look_at_feedback_edges(
     for device in range(devices):
         view[device, FEEDBACK_SHARE] /= feedback_bytes_of_group
         view[device, CUT_FEEDBACK] = np.log1p(view[device, CUT_FEEDBACK])
+
+
+@compiled
+def _look_at_both_passes(graph: DeviceViewGraph, state: EpisodeState, group: int, view: NDArray[np.float32]) -> None:
+    """Add how much later the group's forward and backward ops end on each device than on the best one for them.
+
+    `LISTED` are the devices that a list schedule of both passes would take; `BUS_LATER` is how much longer a device's
+    outgoing link is busy than the one that is free first.
+    """
+    devices = graph.time.shape[1]
+    ends = np.empty((3, devices))
+    first = np.full(3, np.inf)
+    first_bus = np.inf
+    for device in range(devices):
+        forward = earliest_start(graph.forward, state.forward, state.placement, group, device)
+        backward = earliest_start(graph.backward, state.backward, state.placement, group, device)
+        ends[0, device] = forward + graph.forward.time[group, device]
+        ends[1, device] = backward + graph.backward.time[group, device]
+        ends[2, device] = ends[0, device] + ends[1, device]
+        first_bus = min(first_bus, state.forward.bus[device] + state.backward.bus[device])
+        if graph.allowed[group, device]:
+            for which in range(3):
+                first[which] = min(first[which], ends[which, device])
+    per_device = devices / len(graph.time)
+    for device in range(devices):
+        row = view[device]
+        row[FORWARD_LATER] = np.log1p(max(0.0, ends[0, device] - first[0]))
+        row[BACKWARD_LATER] = np.log1p(max(0.0, ends[1, device] - first[1]))
+        later = max(0.0, ends[2, device] - first[2])
+        row[BOTH_LATER] = np.log1p(later)
+        row[BOTH_LATER_SHARE] = later * per_device
+        row[LISTED] = 1.0 if graph.allowed[group, device] and later <= 0.0 else 0.0
+        row[BUS_LATER] = (state.forward.bus[device] + state.backward.bus[device] - first_bus) * per_device

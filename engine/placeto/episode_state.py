@@ -24,7 +24,9 @@ class EpisodeState(NamedTuple):
     """[devices] time of the groups decided in this pass"""
     phase_load: NDArray[np.float64]
     """[devices, phases] the decided load by phase of the step"""
-    schedule: ListSchedule
+    whole: ListSchedule
+    forward: ListSchedule
+    backward: ListSchedule
 
 
 @compiled
@@ -43,6 +45,8 @@ def begin_episode(graph: DeviceViewGraph, start: NDArray[np.int32]) -> EpisodeSt
         np.zeros(devices),
         np.zeros((devices, graph.profile.shape[1])),
         empty_schedule(groups, devices),
+        empty_schedule(groups, devices),
+        empty_schedule(groups, devices),
     )
 
 
@@ -51,7 +55,9 @@ def begin_pass(state: EpisodeState) -> None:
     """Begin a new pass: no group is decided, and all stay where they are."""
     state.decided_load[:] = 0.0
     state.phase_load[:, :] = 0.0
-    clear_schedule(state.schedule)
+    clear_schedule(state.whole)
+    clear_schedule(state.forward)
+    clear_schedule(state.backward)
 
 
 @compiled
@@ -67,4 +73,6 @@ def decide(graph: DeviceViewGraph, state: EpisodeState, group: int, device: int)
     state.decided_load[device] += time
     for phase in range(state.phase_load.shape[1]):
         state.phase_load[device, phase] += time * graph.profile[group, phase]
-    commit(graph, state.schedule, state.placement, group, device)
+    commit(graph.whole, state.whole, state.placement, group, device)
+    commit(graph.forward, state.forward, state.placement, group, device)
+    commit(graph.backward, state.backward, state.placement, group, device)

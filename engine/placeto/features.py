@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.files.compiled import compiled
-from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
-from engine.graphs.graph import CONTROL
+from engine.graphs.edge_trips import trips_of_edges
+from engine.placeto.two_passes import are_backward, feedback_edges, forward_bytes
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
 from engine.settings.control import PUBLISHED
@@ -16,24 +16,6 @@ from engine.simulator.topology import consumers_by_producer, topological_order
 
 PHASES = 16
 """parts of a step, each with the same work"""
-
-
-def feedback_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """(source, target, bytes) of the bytes that groups send in a step to earlier groups.
-
-    Each output counts once for a pair of groups, in a loop once a trip.
-    """
-    graph, costs, group_of_op = problem.graph, problem.costs, problem.grouping.group_of_op
-    source, target = group_of_op[graph.edge_source].astype(np.int64), group_of_op[graph.edge_target].astype(np.int64)
-    against = (source > target) & (graph.edge_output != CONTROL)
-    output = costs.output_offset[graph.edge_source[against]] + graph.edge_output[against]
-    flows = np.stack([source[against], target[against], output], axis=1)
-    sent, flow_of_edge = np.unique(flows, axis=0, return_inverse=True)
-    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[against], flow_of_edge, len(sent))
-    pairs, pair_of = np.unique(sent[:, :2], axis=0, return_inverse=True)
-    moved = moved_bytes(costs.output_bytes[sent[:, 2]], trips)
-    sizes = np.bincount(pair_of.reshape(-1), weights=moved, minlength=len(pairs))
-    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), sizes.astype(np.float64)
 
 
 def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -99,6 +81,7 @@ USUAL = np.array(
         (1.0, 1.0),  # logarithm of the transfer time of bytes it exchanges against the order of the groups
         (1.4, 1.0),  # logarithm of the transfer time of bytes it receives
         (1.2, 1.0),  # logarithm of the transfer time of bytes it sends
+        (0.5, 0.3),  # share of its work in the backward pass
     ]
 )
 """[GROUP_FEATURES, 2] mean and deviation of each feature over training graphs of all families, roughly.
@@ -119,6 +102,8 @@ class GroupGraph:
     allowed: NDArray[np.bool_]
     time_us: NDArray[np.float64]
     """the sum of the times of its ops, all trips; on a device where it may not go, its slowest allowed time"""
+    backward_us: NDArray[np.float64]
+    """[groups, devices] the part of `time_us` in the backward pass: see `two_passes.are_backward`"""
     output_bytes: NDArray[np.float64]
     """[groups] of all its ops, held once"""
     moved_bytes: NDArray[np.float64]
@@ -131,6 +116,8 @@ class GroupGraph:
     """[edges] always above its source"""
     edge_bytes: NDArray[np.float64]
     """[edges] sent in a step"""
+    edge_forward_bytes: NDArray[np.float64]
+    """[edges] the part of them that forward ops send to forward ops"""
     edge_trips: NDArray[np.float64]
     """[edges] how often a step sends along it"""
     feedback_source: NDArray[np.int32]
@@ -185,12 +172,14 @@ def group_graph(problem: PlacementProblem, prior: str = PUBLISHED) -> GroupGraph
     def by_group(per_op: NDArray[np.number]) -> NDArray[np.float64]:
         return np.bincount(grouping.group_of_op, weights=per_op, minlength=groups).astype(np.float64)
 
-    time_us = np.stack(
-        [by_group(np.nan_to_num(times) + rest) for times, rest in zip(op_time_us, rests_us, strict=True)]
-    )
-    allowed = problem.allowed
-    slowest = np.where(allowed, time_us.T, -np.inf).max(axis=1)
-    time_us = np.where(allowed, time_us.T, slowest[:, None])
+    def times_where(counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        occupied_us = np.where(counted, np.nan_to_num(op_time_us) + rests_us, 0.0)
+        by_device = np.stack([by_group(times) for times in occupied_us], axis=1)
+        slowest = np.where(allowed, by_device, -np.inf).max(axis=1)
+        return np.where(allowed, by_device, slowest[:, None])
+
+    allowed, backward = problem.allowed, are_backward(problem)
+    time_us = times_where(np.ones(len(backward), dtype=np.bool_))
     own = np.eye(problem.device_count, dtype=bool)
     bandwidth = np.where(own, 1.0, cluster.bandwidth_bytes_per_us)
     feedback_source, feedback_target, feedback_bytes = feedback_edges(problem)
@@ -198,12 +187,14 @@ def group_graph(problem: PlacementProblem, prior: str = PUBLISHED) -> GroupGraph
     return GroupGraph(
         allowed=allowed,
         time_us=time_us,
+        backward_us=times_where(backward),
         output_bytes=by_group(executed_part(problem.graph, costs)[1].bytes_of_op()),
         moved_bytes=by_group(costs.bytes_of_op() * op_trips.astype(np.float64)),
         persistent_bytes=by_group(costs.persistent_bytes),
         edge_source=grouping.edge_source,
         edge_target=grouping.edge_target,
         edge_bytes=grouping.edge_bytes.astype(np.float64),
+        edge_forward_bytes=forward_bytes(problem, backward),
         edge_trips=_edge_trips(problem),
         feedback_source=feedback_source,
         feedback_target=feedback_target,
@@ -267,6 +258,7 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     out = np.bincount(graph.edge_source, weights=graph.edge_bytes, minlength=groups)
     columns += [mean, spread, graph.profile.max(axis=1), np.minimum(graph.slack, 1.0)]
     columns += [np.log1p(sent * graph.mean_us_per_byte / scale) for sent in (feedback, into, out)]
+    columns += [(graph.backward_us / graph.time_us.clip(1e-9)).mean(axis=1)]
     in_units: NDArray[np.float64] = (np.stack(columns, axis=1) - USUAL[:, 0]) / USUAL[:, 1]
     return in_units.astype(np.float32)
 

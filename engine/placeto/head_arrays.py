@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.edge_features import MessageEdges, message_edges
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.sampling import HeadArrays
 from engine.placeto.view_graph import DeviceViewGraph
@@ -25,10 +26,9 @@ class HeadWeights:
 
     def head_arrays(self, graph: GroupGraph) -> HeadArrays:
         """The head's weights and the embeddings of the groups of `graph`, as `SharedHead.arrays` gives them."""
-        features = group_features(graph)
-        edges = graph.edge_source.astype(np.int64), graph.edge_target.astype(np.int64)
-        down = self._directed("rounds.top_down", features, *edges)
-        up = self._directed("rounds.bottom_up", features, *edges[::-1])
+        features, edges = group_features(graph), message_edges(graph)
+        down = self._directed("rounds.top_down", features, edges)
+        up = self._directed("rounds.bottom_up", features, edges._replace(ends=edges.ends[::-1]))
         embedded = np.tanh(self._linear("embedding", np.concatenate([features, down, up], axis=1)))
         roles = self._linear("roles", embedded) * np.float32(4.0 / graph.group_count)
         parent, child, parallel = np.split(roles, 3, axis=1)
@@ -45,15 +45,17 @@ class HeadWeights:
             view_score=self._weights["view_score.weight"][0],
         )
 
-    def _directed(self, name: str, features: Array, source: NDArray[np.int64], target: NDArray[np.int64]) -> Array:
-        """[groups, width] after the rounds of message passing along the edges from `source` to `target`."""
+    def _directed(self, name: str, features: Array, edges: MessageEdges) -> Array:
+        """[groups, width] after the rounds of message passing along `edges`, from row 0 of their ends to row 1."""
+        source, target = edges.ends
         own = self._two_layers(f"{name}.own", features)
         arriving = np.bincount(target, minlength=len(features)).astype(np.float32)[:, None]
+        along = self._linear(f"{name}.edge_network", edges.features)
         state = own
         for _ in range(self._rounds):
-            messages = self._two_layers(f"{name}.message_network", state)
-            gathered = np.zeros_like(messages)
-            np.add.at(gathered, target, messages[source])
+            messages = np.maximum(self._linear(f"{name}.message_network", state)[source] + along, np.float32(0.0))
+            gathered = np.zeros_like(own)
+            np.add.at(gathered, target, messages)
             gathered /= np.maximum(arriving, np.float32(1.0))
             state = own + (arriving > 0).astype(np.float32) * self._two_layers(f"{name}.update_network", gathered)
         return state

@@ -17,7 +17,7 @@ from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.settings import PlacetoSettings
 from engine.settings.making import make_settings
 
-KEPT_POLICY_VERSION = 1
+KEPT_POLICY_VERSION = 2
 MOST_KEPT_BYTES = 8 * 1024**2
 """of a kept policy: the sizes that the settings have by default take a fiftieth of it"""
 

@@ -1,16 +1,17 @@
 """Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
 
-x_v ← g(mean_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
-without neighbours in a direction keeps h(x⁰_v). This is the shared head's form, after Addanki et al. 2019, section 2;
-`published` has the form of the published code.
+x_v ← g(mean_{e from u to v} relu(f(x_u) + k(e))) + h(x⁰_v), top-down over parents and bottom-up over children,
+concatenated. A group without neighbours in a direction keeps h(x⁰_v). This is the shared head's form, after Addanki et
+al. 2019, section 2; that messages see what is sent along an edge is ours. `published` has the form of the published
+code.
 """
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
+from engine.placeto.edge_features import EDGE_FEATURES, message_edges
 from engine.placeto.features import GroupGraph, group_features
 
 NODE_DIMENSION = 0
@@ -29,10 +30,13 @@ def arriving(messages: Tensor, edges: Tensor, aggregator: str) -> Tensor:
 
 
 def data_of(graph: GroupGraph, torch_device: torch.device) -> Data:
-    """`x` [groups, GROUP_FEATURES] and `edge_index` [2, edges], producer and consumer; several make a `Batch`."""
-    edges = np.stack([graph.edge_source, graph.edge_target]).astype(np.int64)
-    features = torch.from_numpy(group_features(graph))
-    return Data(x=features, edge_index=torch.from_numpy(edges)).to(torch_device)
+    """`x` [groups, GROUP_FEATURES], and of `edge_features.message_edges` `edge_index` and `edge_attr`.
+
+    Several make a `Batch`.
+    """
+    edges, features = message_edges(graph), torch.from_numpy(group_features(graph))
+    ends, seen = torch.from_numpy(edges.ends), torch.from_numpy(edges.features)
+    return Data(x=features, edge_index=ends, edge_attr=seen).to(torch_device)
 
 
 def groups_of_graph(data: Data) -> Tensor | float:
@@ -49,39 +53,44 @@ def two_layers(width_in: int, width_out: int) -> nn.Sequential:
 
 
 class DirectedRounds(nn.Module):
-    """Rounds of message passing along the edges as given: [groups, ..., width_in] → [groups, ..., width]."""
+    """Rounds of message passing along the edges as given: [groups, width_in] → [groups, width]."""
 
     def __init__(self, width_in: int, width: int, rounds: int) -> None:
         super().__init__()
         self.rounds = rounds
         self.own = two_layers(width_in, width)
-        self.message_network = two_layers(width, width)
+        self.message_network = nn.Linear(width, width)
+        self.edge_network = nn.Linear(EDGE_FEATURES, width, bias=False)
         self.update_network = two_layers(width, width)
 
-    def forward(self, features: Tensor, edges: Tensor, has_neighbour: Tensor) -> Tensor:
-        """`edges` [2, edges] lead from row 0 to row 1; `has_neighbour` [groups] is 1 where an edge ends, else 0."""
-        own = self.own(features)
-        mask = has_neighbour.reshape(-1, *([1] * (features.dim() - 1)))
+    def forward(self, features: Tensor, edges: Tensor, seen: Tensor, has_neighbour: Tensor) -> Tensor:
+        """`edges` [2, edges] lead from row 0 to row 1, `seen` [edges, EDGE_FEATURES] is what goes along them.
+
+        `has_neighbour` [groups] is 1 where an edge ends, else 0.
+        """
+        own, along = self.own(features), self.edge_network(seen)
         state: Tensor = own
         for _ in range(self.rounds):
-            gathered = arriving(self.message_network(state), edges, "mean")
-            state = own + mask * self.update_network(gathered)
+            messages = torch.relu(self.message_network(state).index_select(NODE_DIMENSION, edges[0]) + along)
+            gathered = scatter(messages, edges[1], NODE_DIMENSION, len(features), "mean")
+            state = own + has_neighbour[:, None] * self.update_network(gathered)
         return state
 
 
 class TwoWayRounds(nn.Module):
-    """Rounds of message passing in both directions: [groups, ..., width_in] → [groups, ..., 2 · width]."""
+    """Rounds of message passing in both directions: [groups, width_in] → [groups, 2 · width]."""
 
     def __init__(self, width_in: int, width: int, rounds: int) -> None:
         super().__init__()
         self.top_down = DirectedRounds(width_in, width, rounds)
         self.bottom_up = DirectedRounds(width_in, width, rounds)
 
-    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
-        """`edges` [2, edges] lead from producer to consumer."""
+    def forward(self, data: Data) -> Tensor:
+        """`data` as `data_of` makes it, with `x` [groups, width_in]."""
+        features, edges, seen = data.x, data.edge_index, data.edge_attr
         groups = features.shape[0]
-        down = self.top_down(features, edges, ending(edges[1], groups, features.dtype))
-        up = self.bottom_up(features, edges.flip(0), ending(edges[0], groups, features.dtype))
+        down = self.top_down(features, edges, seen, ending(edges[1], groups, features.dtype))
+        up = self.bottom_up(features, edges.flip(0), seen, ending(edges[0], groups, features.dtype))
         return torch.cat([down, up], dim=-1)
 
 

@@ -30,7 +30,7 @@ from engine.placeto.choices import choose, index_tensor, log_probabilities, scor
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.message_passing import arriving, data_of, ending
+from engine.placeto.message_passing import arriving, ending
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.start_times import GroupStartTimes
@@ -235,7 +235,8 @@ class PublishedActor(Actor):
             )
         self.torch_device, self.network = torch_device, network
         self._start_times = start_times
-        self._edges = data_of(graph, torch_device).edge_index
+        ends = np.stack([graph.edge_source, graph.edge_target]).astype(np.int64)
+        self._edges = torch.from_numpy(ends).to(torch_device)
         before = torch.from_numpy(reachability(graph.edge_source, graph.edge_target, groups)).to(torch_device)
         apart = ~(before | before.T | torch.eye(groups, dtype=torch.bool, device=torch_device))
         self._sets = torch.stack([before, before.T, apart]).to(torch.float32)

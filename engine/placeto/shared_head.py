@@ -54,7 +54,7 @@ class SharedHead(nn.Module):
 
         Rows that are summed over groups are scaled by 4 over the number of groups of their graph.
         """
-        embedded = torch.tanh(self.embedding(torch.cat([data.x, self.rounds(data.x, data.edge_index)], dim=-1)))
+        embedded = torch.tanh(self.embedding(torch.cat([data.x, self.rounds(data)], dim=-1)))
         roles = self.roles(embedded) * (4.0 / groups_of_graph(data))
         parent, child, parallel = roles.split(self.hidden, dim=-1)
         return Projections(self.own(embedded), parent, child, parallel)

@@ -4,6 +4,7 @@ They must change with the network: a test compares them with `shared_head.Shared
 """
 
 from engine.placeto.device_view import DEVICE_FEATURES
+from engine.placeto.edge_features import EDGE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
 from engine.placeto.settings import PlacetoSettings
 
@@ -16,7 +17,8 @@ def weight_shapes(settings: PlacetoSettings) -> Shapes:
     shapes: Shapes = {}
     for direction in ("top_down", "bottom_up"):
         shapes |= _two_layers(f"rounds.{direction}.own", GROUP_FEATURES, width)
-        shapes |= _two_layers(f"rounds.{direction}.message_network", width, width)
+        shapes |= _linear(f"rounds.{direction}.message_network", width, width)
+        shapes |= _linear(f"rounds.{direction}.edge_network", EDGE_FEATURES, width, bias=False)
         shapes |= _two_layers(f"rounds.{direction}.update_network", width, width)
     shapes |= _linear("embedding", GROUP_FEATURES + 2 * width, width)
     shapes |= _linear("own", width, hidden)

@@ -23,7 +23,7 @@ from engine.placeto.weights import weights_of
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class PlacetoTraining:

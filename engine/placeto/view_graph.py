@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placeto.features import GroupGraph
+from engine.placeto.list_schedule import Work
 from engine.placeto.reachability import Relatives, neighbour_lists
 
 
@@ -22,9 +23,6 @@ class DeviceViewGraph(NamedTuple):
     """[groups, devices] persistent and output bytes of the group as a share of the device's memory"""
     link_time_per_byte: NDArray[np.float64]
     """[devices, devices]"""
-    latency: NDArray[np.float64]
-    """[devices, devices]"""
-    link_rest: float
     profile: NDArray[np.float64]
     """[groups, phases] share of the group's work in each phase of a step without waiting"""
     parent_offset: NDArray[np.int64]
@@ -34,8 +32,6 @@ class DeviceViewGraph(NamedTuple):
     in_offset: NDArray[np.int64]
     in_source: NDArray[np.int32]
     in_bytes: NDArray[np.float64]
-    in_trips: NDArray[np.float64]
-    """how often a step sends along each edge; the edge's bytes are those of all trips together"""
     out_offset: NDArray[np.int64]
     out_target: NDArray[np.int32]
     out_bytes: NDArray[np.float64]
@@ -43,6 +39,12 @@ class DeviceViewGraph(NamedTuple):
     feedback_index: NDArray[np.int32]
     """groups that exchange bytes, such as gradients, against the order of the groups"""
     feedback_bytes: NDArray[np.float64]
+    whole: Work
+    """of all ops of each group"""
+    forward: Work
+    """of their forward ops alone"""
+    backward: Work
+    """of their backward ops, mirrored"""
 
 
 def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
@@ -57,14 +59,23 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
     feedback_other = np.concatenate([graph.feedback_target, graph.feedback_source])
     feedback_offset, feedback_index = neighbour_lists(feedback_owner, feedback_other, groups)
     by_owner = np.lexsort((feedback_other, feedback_owner))
+    whole = Work(
+        time=graph.time_us / scale,
+        in_offset=in_offset,
+        in_source=in_source,
+        in_bytes=graph.edge_bytes[by_target],
+        in_trips=graph.edge_trips[by_target],
+        link_time_per_byte=graph.us_per_byte / scale,
+        latency=graph.latency_us / scale,
+        link_rest=graph.link_rest_us / scale,
+        mirrored=False,
+    )
     return DeviceViewGraph(
         allowed=graph.allowed,
         prior_scores=graph.prior_scores,
         time=graph.time_us / scale,
         memory=kept[:, None] / graph.memory_bytes.clip(1)[None, :],
         link_time_per_byte=graph.us_per_byte / scale,
-        latency=graph.latency_us / scale,
-        link_rest=graph.link_rest_us / scale,
         profile=graph.profile,
         parent_offset=related.parent_offset,
         parent_index=related.parent_index,
@@ -73,11 +84,29 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
         in_offset=in_offset,
         in_source=in_source,
         in_bytes=graph.edge_bytes[by_target],
-        in_trips=graph.edge_trips[by_target],
         out_offset=out_offset,
         out_target=out_target,
         out_bytes=graph.edge_bytes[by_source],
         feedback_offset=feedback_offset,
         feedback_index=feedback_index,
         feedback_bytes=np.tile(graph.feedback_bytes, 2)[by_owner],
+        whole=whole,
+        forward=whole._replace(
+            time=(graph.time_us - graph.backward_us).clip(0.0) / scale, in_bytes=graph.edge_forward_bytes[by_target]
+        ),
+        backward=_mirrored(graph, whole),
+    )
+
+
+def _mirrored(graph: GroupGraph, whole: Work) -> Work:
+    """The backward ops: what a group sends to earlier ones, as its inputs in a schedule from the end back."""
+    order = np.lexsort((graph.feedback_target, graph.feedback_source))
+    offset, receiver = neighbour_lists(graph.feedback_source, graph.feedback_target, graph.group_count)
+    return whole._replace(
+        time=graph.backward_us / graph.mean_group_us,
+        in_offset=offset,
+        in_source=receiver,
+        in_bytes=graph.feedback_bytes[order],
+        in_trips=np.ones(len(order)),
+        mirrored=True,
     )

@@ -17,7 +17,7 @@ from engine.placeto.shared_head_shapes import weight_shapes
 from engine.policies.card import PolicyCard
 from engine.policies.settings import MOST_BATCH_EPISODES
 
-POLICY_VERSION = 2
+POLICY_VERSION = 3
 """incremented when older files' weights can no longer be used, as after a change of features or network"""
 NETWORK = "shared_head"
 """the network whose weights fit any graph and any cluster"""

@@ -31,7 +31,7 @@ class ProposalNetwork(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """`data` as `message_passing.data_of` makes it."""
-        embedded = torch.cat([data.x, self.rounds(data.x, data.edge_index)], dim=-1)
+        embedded = torch.cat([data.x, self.rounds(data)], dim=-1)
         scores: Tensor = self.scores(torch.relu(self.hidden(embedded)))
         return scores
 

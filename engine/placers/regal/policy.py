@@ -11,7 +11,7 @@ from engine.events import Json
 from engine.files.json_text import shown
 from engine.files.tensor_file import pack_tensors, unpack_tensors
 
-VERSION = 1
+VERSION = 2
 """incremented when older files' weights can no longer be used, as after a change of features or network"""
 SIZES = ("devices", "width", "message_rounds")
 MOST_OF_A_SIZE = 1024

@@ -43,8 +43,9 @@ def test_a_policy_is_kept_in_a_file() -> None:
     ("texts", "line"),
     [
         ({"version": 2}, "its version is nothing"),
-        ({"regal": 1, "devices": 2, "width": "8", "message_rounds": 2}, "its width is '8'"),
-        ({"regal": 1, "devices": 2, "width": 8, "message_rounds": 10**9}, "its message_rounds is 1000000000"),
+        ({"regal": 1, "devices": 2, "width": 8, "message_rounds": 2}, "its version is 1"),
+        ({"regal": 2, "devices": 2, "width": "8", "message_rounds": 2}, "its width is '8'"),
+        ({"regal": 2, "devices": 2, "width": 8, "message_rounds": 10**9}, "its message_rounds is 1000000000"),
     ],
 )
 def test_other_files_are_refused(texts: dict[str, object], line: str) -> None:

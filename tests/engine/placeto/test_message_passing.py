@@ -5,11 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 
+from engine.placeto.edge_features import EDGE_FEATURES, message_edges
 from engine.placeto.features import group_graph
 from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving, data_of
 from engine.placeto.shared_head import Projections, SharedHead
@@ -19,6 +21,7 @@ from tests.engine.placeto.problems import random_problem
 DIAMOND = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
 VALUES = torch.tensor([[1.0], [10.0], [100.0], [1000.0], [10000.0]])
 HAS_PARENT = torch.tensor([0.0, 1.0, 1.0, 1.0, 0.0])
+NOTHING_SEEN = torch.zeros(4, EDGE_FEATURES)
 
 
 def make_identity(network: nn.Module) -> None:
@@ -27,7 +30,8 @@ def make_identity(network: nn.Module) -> None:
         for module in network.modules():
             if isinstance(module, nn.Linear):
                 module.weight.copy_(torch.eye(*module.weight.shape))
-                module.bias.zero_()
+                if module.bias is not None:
+                    module.bias.zero_()
 
 
 def rounds(count: int) -> DirectedRounds:
@@ -37,30 +41,30 @@ def rounds(count: int) -> DirectedRounds:
 
 
 def test_no_round_leaves_the_own_features() -> None:
-    assert torch.equal(rounds(0)(VALUES, DIAMOND, HAS_PARENT), VALUES)
+    assert torch.equal(rounds(0)(VALUES, DIAMOND, NOTHING_SEEN, HAS_PARENT), VALUES)
 
 
 def test_a_round_adds_the_mean_of_the_parents() -> None:
     expected = [[1.0], [11.0], [101.0], [1055.0], [10000.0]]
-    assert rounds(1)(VALUES, DIAMOND, HAS_PARENT).tolist() == expected
+    assert rounds(1)(VALUES, DIAMOND, NOTHING_SEEN, HAS_PARENT).tolist() == expected
 
 
 def test_two_rounds_reach_the_grandparents_by_each_way() -> None:
-    assert rounds(2)(VALUES, DIAMOND, HAS_PARENT)[3].item() == 1000 + ((10 + 1) + (100 + 1)) / 2
+    assert rounds(2)(VALUES, DIAMOND, NOTHING_SEEN, HAS_PARENT)[3].item() == 1000 + ((10 + 1) + (100 + 1)) / 2
 
 
 def test_a_group_without_parents_drops_the_aggregate() -> None:
     network = rounds(1)
     with torch.no_grad():
         dict(network.update_network.named_parameters())["2.bias"].fill_(7.0)
-    out = network(VALUES, DIAMOND, HAS_PARENT)
+    out = network(VALUES, DIAMOND, NOTHING_SEEN, HAS_PARENT)
     assert out[0].item() == 1.0 and out[4].item() == 10000.0 and out[1].item() == 18.0
 
 
 def test_two_ways_are_parents_then_children() -> None:
     network = TwoWayRounds(1, 1, 1)
     make_identity(network)
-    assert network(VALUES, DIAMOND).tolist() == [
+    assert network(Data(x=VALUES, edge_index=DIAMOND, edge_attr=NOTHING_SEEN)).tolist() == [
         [1.0, 56.0],
         [11.0, 1010.0],
         [101.0, 1100.0],
@@ -69,20 +73,19 @@ def test_two_ways_are_parents_then_children() -> None:
     ]
 
 
-def test_a_batch_between_groups_and_features_changes_nothing() -> None:
-    torch.manual_seed(0)
-    network = TwoWayRounds(3, 3, 2)
-    features = torch.rand(5, 4, 3)
-    together = network(features, DIAMOND)
-    for row in range(4):
-        assert torch.allclose(together[:, row], network(features[:, row], DIAMOND), atol=1e-6)
+def test_a_message_is_what_the_sender_says_and_what_the_edge_shows_together() -> None:
+    seen = torch.zeros(4, EDGE_FEATURES)
+    seen[:, 0] = torch.tensor([0.5, 2.0, -200.0, 0.0])
+    out = rounds(1)(VALUES, DIAMOND, seen, HAS_PARENT)
+    assert out.tolist() == [[1.0], [10.0 + 1.5], [100.0 + 3.0], [1000.0 + (0.0 + 100.0) / 2], [10000.0]]
 
 
 def test_the_gradient_is_that_of_the_formula() -> None:
     torch.manual_seed(1)
     network = DirectedRounds(2, 2, 2).double()
     features = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: network(x, DIAMOND, HAS_PARENT.double()), (features,))
+    seen = torch.rand(4, EDGE_FEATURES, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, e: network(x, DIAMOND, e, HAS_PARENT.double()), (features, seen))
 
 
 def slow_sums(messages: Tensor, edges: Tensor, aggregator: str) -> Tensor:
@@ -120,12 +123,24 @@ def test_in_a_batch_each_graph_is_embedded_as_if_alone() -> None:
         assert torch.allclose(getattr(together, name), apart, atol=1e-6), name
 
 
+def test_feedback_edges_carry_messages_too_and_are_marked() -> None:
+    graph = group_graph(random_problem(3, groups=12))
+    edges = message_edges(graph)
+    onward, back = len(graph.edge_source), len(graph.feedback_source)
+    assert edges.ends.shape == (2, onward + back) and edges.features.shape == (onward + back, EDGE_FEATURES)
+    assert np.array_equal(edges.ends[:, onward:], np.stack([graph.feedback_source, graph.feedback_target]))
+    assert len(set(edges.features[:onward, 2].tolist())) == 1
+    assert (edges.features[onward:, 2] > edges.features[0, 2]).all()
+
+
 USE_BOTH_NETWORKS = """
 import torch
+from torch_geometric.data import Data
+from engine.placeto.edge_features import EDGE_FEATURES
 from engine.placeto.message_passing import TwoWayRounds
 from engine.placeto.published import BothWays
 edges = torch.tensor([[0, 0, 1], [1, 2, 2]])
-TwoWayRounds(3, 3, 2)(torch.rand(3, 3), edges)
+TwoWayRounds(3, 3, 2)(Data(x=torch.rand(3, 3), edge_index=edges, edge_attr=torch.rand(3, EDGE_FEATURES)))
 BothWays(3, 2)(torch.rand(3, 1, 3), edges)
 """
 

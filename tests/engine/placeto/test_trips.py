@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph, feedback_edges, group_features, group_graph
+from engine.placeto.features import GroupGraph, group_features, group_graph
 from engine.placeto.list_schedule import commit, earliest_start, empty_schedule
 from engine.placeto.reachability import relatives
+from engine.placeto.two_passes import feedback_edges
 from engine.placeto.view_graph import device_view_graph
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
@@ -33,8 +34,8 @@ def scheduled(graph: GroupGraph, placement: NDArray[np.int32]) -> tuple[list[flo
     schedule = empty_schedule(graph.group_count, graph.device_count)
     starts = []
     for group, device in enumerate(placement.tolist()):
-        starts.append(earliest_start(view, schedule, placement, group, device))
-        commit(view, schedule, placement, group, device)
+        starts.append(earliest_start(view.whole, schedule, placement, group, device))
+        commit(view.whole, schedule, placement, group, device)
     return starts, schedule.finish.tolist()
 
 

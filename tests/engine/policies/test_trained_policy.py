@@ -13,7 +13,7 @@ from engine.files.tensor_file import pack_tensors
 from engine.policies.card import HeldOut, PolicyCard
 from tests.engine.policies.small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 
-VERSION = "allowed: version 2"
+VERSION = "allowed: version 3"
 COUNT = "allowed: an integer from 0 to 9223372036854775807"
 NO_FILE = "this is not a file of Placeto; allowed: a file written by Placeto"
 BAD_FILES: dict[str, tuple[bytes, str]] = {
@@ -22,8 +22,8 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "foreign safetensors": (b"\x02\0\0\0\0\0\0\0{}", NO_FILE),
     "too large": (bytes(MOST_POLICY_BYTES + 1), "the file is too large; allowed: at most 64.0 MiB"),
     "no version": (pack_tensors({}, {}), f"its version is nothing; {VERSION}"),
-    "an earlier version": (changed("version", 1), f"its version is 1; {VERSION}"),
-    "a later version": (changed("version", 3), f"its version is 3; {VERSION}"),
+    "an earlier version": (changed("version", 2), f"its version is 2; {VERSION}"),
+    "a later version": (changed("version", 4), f"its version is 4; {VERSION}"),
     "no settings": (changed("settings", None), "its settings are nothing; allowed: a JSON object"),
     "settings as a list": (changed("settings", [1]), "its settings are a list; allowed: a JSON object"),
     "a preset that no training has": (changed("settings.preset", "paper"), "its preset is paper; allowed: fast"),
@@ -55,7 +55,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     ),
     "more weights": (
         changed_weights("more", np.zeros(3, np.float32)),
-        "the weights 'more' are not known; allowed: the 35 that its settings ask for",
+        "the weights 'more' are not known; allowed: the 33 that its settings ask for",
     ),
     "integers": (
         changed_weights("score.weight", np.zeros((1, 8), np.int64)),
