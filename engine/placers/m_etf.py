@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
+from engine.search.earliest_start import NO_TASK, schedule_earliest_start
 from engine.search.tasks import IsLate, Tasks, readings_of, upward_ranks
 
 

@@ -10,21 +10,24 @@ from engine.clusters.cluster import NO_DEVICE
 from engine.files.compiled import compiled
 from engine.placeto.episode_state import EpisodeState
 from engine.placeto.list_schedule import earliest_start
+from engine.placeto.listed_devices import SCHEDULES
 from engine.placeto.view_graph import DeviceViewGraph
 
 HERE, SLOWNESS, LOAD_DECIDED, LOAD_OPEN, PARENT_TIME, CHILD_TIME, PARALLEL_TIME = range(7)
 CUT_IN, CUT_OUT, PARENT_SHARE, CHILD_SHARE, FINISH_LATER, START_LATER, FINISH_LATER_SHARE = range(7, 14)
 MEMORY_FILL, DEVICES, PROGRESS, FREE_EARLIER = range(14, 18)
 USED, CLASH, FEEDBACK_SHARE, CUT_FEEDBACK, NO_ROOM, WORK_DECIDED = range(18, 24)
-FORWARD_LATER, BACKWARD_LATER, BOTH_LATER, BOTH_LATER_SHARE, LISTED, BUS_LATER = range(24, 30)
-DEVICE_FEATURES = 30
+FORWARD_LATER, BACKWARD_LATER, BOTH_LATER, BOTH_LATER_SHARE, FIRST_OF_BOTH, BUS_LATER = range(24, 30)
+LISTED = 30
+"""the first of `SCHEDULES`: see `_look_at_schedules`"""
+DEVICE_FEATURES = LISTED + SCHEDULES
 
 
 @compiled
 def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: float, view: NDArray[np.float32]) -> None:
     """Fill `view` [devices, DEVICE_FEATURES] for the decision on `group`; `progress` is the share of steps done."""
     placement, load, decided_load = state.placement, state.load, state.decided_load
-    schedule, fill, phase_load = state.whole, state.fill, state.phase_load
+    whole, fill, phase_load = state.whole, state.fill, state.phase_load
     groups, devices = graph.time.shape
     view[:, :] = 0.0
     here = placement[group]
@@ -32,6 +35,7 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
     _look_at_neighbours(graph, placement, group, view)
     _look_at_feedback_edges(graph, placement, group, view)
     _look_at_both_passes(graph, state, group, view)
+    _look_at_schedules(graph, state, group, view)
     per_device = devices / groups
     fastest = np.inf
     for device in range(devices):
@@ -41,8 +45,8 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
     all_decided = decided_load.sum()
     first_start, first_finish, last_free = np.inf, np.inf, 0.0
     for device in range(devices):
-        starts[device] = earliest_start(graph.whole, schedule, placement, group, device)
-        last_free = max(last_free, schedule.free[device])
+        starts[device] = earliest_start(graph.whole, whole, placement, group, device)
+        last_free = max(last_free, whole.free[device])
         if graph.allowed[group, device]:
             first_start = min(first_start, starts[device])
             first_finish = min(first_finish, starts[device] + graph.time[group, device])
@@ -61,7 +65,7 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
         row[MEMORY_FILL] = min(4.0, fill[device] + (0.0 if device == here else graph.memory[group, device]))
         row[DEVICES] = 1.0 / devices
         row[PROGRESS] = progress
-        row[FREE_EARLIER] = (last_free - schedule.free[device]) * per_device
+        row[FREE_EARLIER] = (last_free - whole.free[device]) * per_device
         row[WORK_DECIDED] = all_decided / groups
         row[USED] = 1.0 if decided_load[device] > 0.0 else 0.0
         row[NO_ROOM] = max(0.0, row[MEMORY_FILL] - 0.8)
@@ -144,7 +148,7 @@ def _look_at_feedback_edges(
 def _look_at_both_passes(graph: DeviceViewGraph, state: EpisodeState, group: int, view: NDArray[np.float32]) -> None:
     """Add how much later the group's forward and backward ops end on each device than on the best one for them.
 
-    `LISTED` are the devices that a list schedule of both passes would take; `BUS_LATER` is how much longer a device's
+    `FIRST_OF_BOTH` are the devices where both end first, taken together; `BUS_LATER` is how much longer a device's
     outgoing link is busy than the one that is free first.
     """
     devices = graph.time.shape[1]
@@ -169,5 +173,27 @@ def _look_at_both_passes(graph: DeviceViewGraph, state: EpisodeState, group: int
         later = max(0.0, ends[2, device] - first[2])
         row[BOTH_LATER] = np.log1p(later)
         row[BOTH_LATER_SHARE] = later * per_device
-        row[LISTED] = 1.0 if graph.allowed[group, device] and later <= 0.0 else 0.0
+        row[FIRST_OF_BOTH] = 1.0 if graph.allowed[group, device] and later <= 0.0 else 0.0
         row[BUS_LATER] = (state.forward.bus[device] + state.backward.bus[device] - first_bus) * per_device
+
+
+@compiled
+def _look_at_schedules(graph: DeviceViewGraph, state: EpisodeState, group: int, view: NDArray[np.float32]) -> None:
+    """Add, for each list schedule, the share of the groups beside this one in the schedule that went to each device.
+
+    How a schedule numbers equal devices means nothing. So before any of these groups is decided, all unused devices of
+    the class where the schedule has them are alike.
+    """
+    devices = graph.time.shape[1]
+    for schedule in range(SCHEDULES):
+        listed = graph.listed[schedule, group]
+        if listed == NO_DEVICE:
+            continue
+        beside = state.listed_load[schedule, listed]
+        together = beside.sum()
+        for device in range(devices):
+            unused = state.decided_load[device] == 0.0
+            if together > 0.0:
+                view[device, LISTED + schedule] = beside[device] / together
+            elif unused and graph.device_class[device] == graph.device_class[listed]:
+                view[device, LISTED + schedule] = 1.0

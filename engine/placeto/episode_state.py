@@ -24,6 +24,8 @@ class EpisodeState(NamedTuple):
     """[devices] time of the groups decided in this pass"""
     phase_load: NDArray[np.float64]
     """[devices, phases] the decided load by phase of the step"""
+    listed_load: NDArray[np.float64]
+    """[SCHEDULES, devices of a schedule, devices] the decided load of the groups that the schedule puts together"""
     whole: ListSchedule
     forward: ListSchedule
     backward: ListSchedule
@@ -44,6 +46,7 @@ def begin_episode(graph: DeviceViewGraph, start: NDArray[np.int32]) -> EpisodeSt
         fill,
         np.zeros(devices),
         np.zeros((devices, graph.profile.shape[1])),
+        np.zeros((len(graph.listed), devices, devices)),
         empty_schedule(groups, devices),
         empty_schedule(groups, devices),
         empty_schedule(groups, devices),
@@ -55,6 +58,7 @@ def begin_pass(state: EpisodeState) -> None:
     """Begin a new pass: no group is decided, and all stay where they are."""
     state.decided_load[:] = 0.0
     state.phase_load[:, :] = 0.0
+    state.listed_load[:, :, :] = 0.0
     clear_schedule(state.whole)
     clear_schedule(state.forward)
     clear_schedule(state.backward)
@@ -73,6 +77,9 @@ def decide(graph: DeviceViewGraph, state: EpisodeState, group: int, device: int)
     state.decided_load[device] += time
     for phase in range(state.phase_load.shape[1]):
         state.phase_load[device, phase] += time * graph.profile[group, phase]
+    for schedule in range(len(graph.listed)):
+        if graph.listed[schedule, group] != NO_DEVICE:
+            state.listed_load[schedule, graph.listed[schedule, group], device] += time
     commit(graph.whole, state.whole, state.placement, group, device)
     commit(graph.forward, state.forward, state.placement, group, device)
     commit(graph.backward, state.backward, state.placement, group, device)

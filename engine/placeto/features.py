@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from engine.files.compiled import compiled
 from engine.graphs.edge_trips import trips_of_edges
+from engine.placeto.listed_devices import listed_devices
 from engine.placeto.two_passes import are_backward, feedback_edges, forward_bytes
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
+from engine.search.symmetry import alike_devices
 from engine.settings.control import PUBLISHED
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
@@ -127,6 +129,10 @@ class GroupGraph:
     """[feedback edges]"""
     profile: NDArray[np.float64]
     """[groups, PHASES] share of the group's time in each phase of a step without waiting"""
+    listed: NDArray[np.int32]
+    """[SCHEDULES, groups] the device of each group in each list schedule, or NO_DEVICE: see `listed_devices`"""
+    device_class: NDArray[np.int32]
+    """[devices] the number of its class; devices of one class are alike: see `symmetry.alike_devices`"""
     slack: NDArray[np.float64]
     """[groups] least slack of an op of the group, as a share of the longest path through the ops"""
     us_per_byte: NDArray[np.float64]
@@ -200,6 +206,8 @@ def group_graph(problem: PlacementProblem, prior: str = PUBLISHED) -> GroupGraph
         feedback_target=feedback_target,
         feedback_bytes=feedback_bytes,
         profile=profile,
+        listed=listed_devices(problem),
+        device_class=alike_devices(problem),
         slack=slack,
         us_per_byte=np.where(own, 0.0, 1.0 / bandwidth),
         latency_us=np.where(own, 0.0, cluster.latency_us),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.files.compiled import compiled
 
 
-class Work(NamedTuple):
+class ScheduledWork(NamedTuple):
     """What a schedule is made of, in mean times of a group: times, and what each group receives from earlier ones."""
 
     time: NDArray[np.float64]
@@ -71,7 +71,9 @@ def clear_schedule(schedule: ListSchedule) -> None:
 
 
 @compiled
-def earliest_start(work: Work, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int) -> float:
+def earliest_start(
+    work: ScheduledWork, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int
+) -> float:
     """The time when `group` could start on `device`, with each input sent once its sender's link is free."""
     start: float = schedule.free[device]
     own_bus: float = schedule.bus[device]
@@ -94,7 +96,7 @@ def earliest_start(work: Work, schedule: ListSchedule, placement: NDArray[np.int
 
 
 @compiled
-def commit(work: Work, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int) -> None:
+def commit(work: ScheduledWork, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int) -> None:
     """Add `group` on `device` to the schedule, with its inputs' transfers, one after the other on each link."""
     start = schedule.free[device]
     for edge in range(work.in_offset[group], work.in_offset[group + 1]):
@@ -120,6 +122,6 @@ def commit(work: Work, schedule: ListSchedule, placement: NDArray[np.int32], gro
 
 
 @compiled
-def _sending_time(work: Work, edge: int, sender: int, receiver: int) -> float:
+def _sending_time(work: ScheduledWork, edge: int, sender: int, receiver: int) -> float:
     trips_time = work.latency[sender, receiver] * work.in_trips[edge]
     return float(trips_time + work.in_bytes[edge] * work.link_time_per_byte[sender, receiver])

@@ -13,9 +13,6 @@ from engine.problem import PlacementProblem
 from engine.search.tasks import FORWARD, phases_of_ops
 from engine.simulator.topology import topological_order
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""([pairs, 2] of groups, [pairs] bytes that the first sends to the second in a step)"""
-
 
 def are_backward(problem: PlacementProblem) -> NDArray[np.bool_]:
     """[ops] the gradients, and all ops after one, of groups that have forward ops with a time too.
@@ -57,8 +54,11 @@ def _groups_of_edges(problem: PlacementProblem) -> tuple[NDArray[np.int64], NDAr
     return group_of_op[graph.edge_source].astype(np.int64), group_of_op[graph.edge_target].astype(np.int64)
 
 
-def _sent(problem: PlacementProblem, chosen: NDArray[np.bool_]) -> Pairs:
-    """What the `chosen` [edges] that carry data move between groups, each output once for a pair."""
+def _sent(problem: PlacementProblem, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """([pairs, 2] of groups, [pairs] bytes that the `chosen` [edges] move from the first to the second in a step).
+
+    Each output counts once for a pair.
+    """
     graph, costs = problem.graph, problem.costs
     source, target = _groups_of_edges(problem)
     taken = chosen & (graph.edge_output != CONTROL)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placeto.features import GroupGraph
-from engine.placeto.list_schedule import Work
+from engine.placeto.list_schedule import ScheduledWork
 from engine.placeto.reachability import Relatives, neighbour_lists
 
 
@@ -25,6 +25,10 @@ class DeviceViewGraph(NamedTuple):
     """[devices, devices]"""
     profile: NDArray[np.float64]
     """[groups, phases] share of the group's work in each phase of a step without waiting"""
+    listed: NDArray[np.int32]
+    """[SCHEDULES, groups] the device of each group in each list schedule, or NO_DEVICE"""
+    device_class: NDArray[np.int32]
+    """[devices] devices of one class are alike"""
     parent_offset: NDArray[np.int64]
     parent_index: NDArray[np.int32]
     child_offset: NDArray[np.int64]
@@ -39,11 +43,11 @@ class DeviceViewGraph(NamedTuple):
     feedback_index: NDArray[np.int32]
     """groups that exchange bytes, such as gradients, against the order of the groups"""
     feedback_bytes: NDArray[np.float64]
-    whole: Work
+    whole: ScheduledWork
     """of all ops of each group"""
-    forward: Work
+    forward: ScheduledWork
     """of their forward ops alone"""
-    backward: Work
+    backward: ScheduledWork
     """of their backward ops, mirrored"""
 
 
@@ -59,7 +63,7 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
     feedback_other = np.concatenate([graph.feedback_target, graph.feedback_source])
     feedback_offset, feedback_index = neighbour_lists(feedback_owner, feedback_other, groups)
     by_owner = np.lexsort((feedback_other, feedback_owner))
-    whole = Work(
+    whole = ScheduledWork(
         time=graph.time_us / scale,
         in_offset=in_offset,
         in_source=in_source,
@@ -77,6 +81,8 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
         memory=kept[:, None] / graph.memory_bytes.clip(1)[None, :],
         link_time_per_byte=graph.us_per_byte / scale,
         profile=graph.profile,
+        listed=graph.listed,
+        device_class=graph.device_class,
         parent_offset=related.parent_offset,
         parent_index=related.parent_index,
         child_offset=related.child_offset,
@@ -98,7 +104,7 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
     )
 
 
-def _mirrored(graph: GroupGraph, whole: Work) -> Work:
+def _mirrored(graph: GroupGraph, whole: ScheduledWork) -> ScheduledWork:
     """The backward ops: what a group sends to earlier ones, as its inputs in a schedule from the end back."""
     order = np.lexsort((graph.feedback_target, graph.feedback_source))
     offset, receiver = neighbour_lists(graph.feedback_source, graph.feedback_target, graph.group_count)

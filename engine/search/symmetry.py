@@ -21,6 +21,11 @@ def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
     """
     if not _transfers_take_time(problem):
         return np.arange(problem.device_count, dtype=np.int32)
+    return alike_devices(problem)
+
+
+def alike_devices(problem: PlacementProblem) -> NDArray[np.int32]:
+    """[devices] the class of each device; those of one class have the same kind, memory, links and allowed groups."""
     return _alike(_looks_of_devices(problem), _links(problem.cluster))
 
 

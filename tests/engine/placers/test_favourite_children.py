@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.placers.earliest_start import NO_TASK
 from engine.placers.m_sct import ROUNDING, TaskPairs, edges_of, favourites, solve_relaxation
+from engine.search.earliest_start import NO_TASK
 from tests.engine.search.hand_made import random_tasks, tasks_of
 
 

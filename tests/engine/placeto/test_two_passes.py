@@ -10,8 +10,8 @@ from engine.placeto.device_view import (
     BOTH_LATER,
     BUS_LATER,
     DEVICE_FEATURES,
+    FIRST_OF_BOTH,
     FORWARD_LATER,
-    LISTED,
     look,
 )
 from engine.placeto.episode_state import begin_episode, begin_pass, decide
@@ -93,10 +93,10 @@ def test_the_device_that_a_list_schedule_of_both_passes_takes_is_marked() -> Non
     begin_pass(state)
     rows = np.zeros((2, DEVICE_FEATURES), np.float32)
     look(view, state, 0, 0.0, rows)
-    assert rows[:, LISTED].tolist() == [1.0, 1.0], "empty equal devices are alike"
+    assert rows[:, FIRST_OF_BOTH].tolist() == [1.0, 1.0], "empty equal devices are alike"
     decide(view, state, 0, 0)
     look(view, state, 1, 0.3, rows)
-    assert rows[:, LISTED].tolist() == [1.0, 0.0]
+    assert rows[:, FIRST_OF_BOTH].tolist() == [1.0, 0.0]
     unit, bandwidth = graph.mean_group_us, 1.0 / graph.us_per_byte[0, 1]
     expected = np.log1p(np.array([OUTPUT_BYTES, GRADIENT_BYTES, OUTPUT_BYTES + GRADIENT_BYTES]) / bandwidth / unit)
     np.testing.assert_allclose(rows[1, [FORWARD_LATER, BACKWARD_LATER, BOTH_LATER]], expected, rtol=1e-5)

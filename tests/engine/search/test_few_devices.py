@@ -124,7 +124,7 @@ def test_a_search_takes_more_devices_only_where_it_stalls(
 
 
 def test_a_list_schedule_ends_with_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placers.earliest_start.TASKS_AT_A_TIME", 4)
+    monkeypatch.setattr("engine.search.earliest_start.TASKS_AT_A_TIME", 4)
     monkeypatch.setattr("engine.search.earliest_finish.TASKS_AT_A_TIME", 4)
     now = [0.0]
 

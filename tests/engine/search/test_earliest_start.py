@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
-from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.m_sct import edges_of, favourites, solve_relaxation
+from engine.search.earliest_start import NO_TASK, schedule_earliest_start
 from engine.search.tasks import Tasks, upward_ranks
 from tests.engine.search.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
 from tests.engine.search.slow_twins import slow_etf

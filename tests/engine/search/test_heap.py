@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.placers.earliest_start import pop, push
+from engine.search.earliest_start import pop, push
 
 
 def test_what_goes_in_comes_out_in_order() -> None:
