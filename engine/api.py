@@ -95,6 +95,7 @@ from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
+from engine.policies.traits import ranges_words
 from engine.policies.upload import check_policy
 from engine.policy_training import (
     TrainRequest,
@@ -351,6 +352,7 @@ __all__ = [
     "prepare",
     "prepared_family",
     "profile",
+    "ranges_words",
     "read_placement",
     "read_policy",
     "require_can_split",

@@ -23,8 +23,9 @@ from engine.events import (
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.number_words import bytes_words
 from engine.placers.placer import Placer, ResumablePlacer
-from engine.placers.policy_passes import load_network
-from engine.placers.registry import make_placer, settings_of
+from engine.placers.policy_passes import beyond_training, load_network
+from engine.placers.registry import PLACERS, make_placer, settings_of
+from engine.policies.traits import is_far
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
@@ -92,6 +93,7 @@ class Run:
             "seed": self._request.seed,
             "settings": settings_of(self._placer),
             "policy": self._policy_name(),
+            **self._policy_fit(),
             "engine_version": VERSION,
             "step_time_us": float(evaluation.step_time_us[0]),
             "feasible": ledger.best_step_time_us is not None,
@@ -137,6 +139,14 @@ class Run:
     def _policy_name(self) -> str | None:
         """The name on the policy's card; None without a policy."""
         return None if self._policy is None else self._policy.card.name
+
+    def _policy_fit(self) -> dict[str, Json]:
+        """In what the problem is beyond the policy's training, in sentences; nothing without a policy."""
+        if self._policy is None:
+            return {}
+        outside = beyond_training(self._policy, self._problem)
+        left_out = PLACERS[self._request.method].leaves_out_policies and is_far(outside)
+        return {"policy_beyond": [each.sentence for each in outside], "policy_left_out": left_out}
 
     def _emit_baselines(self) -> None:
         """Evaluate the baselines, each on a ledger of its own with the budget of `_baseline_budget`."""

@@ -26,7 +26,7 @@ from engine.files.archive import pack, unpack
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
-from engine.placers.policy_passes import evaluate_passes
+from engine.placers.policy_passes import beyond_training, evaluate_passes
 from engine.placers.quick_starts import (
     LIST_METHODS,
     evaluate_one_device,
@@ -37,6 +37,7 @@ from engine.placers.quick_starts import (
 )
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.traits import is_far
 from engine.policies.using import on_this_machine
 from engine.problem import PlacementProblem
 from engine.search.enumeration import count_placements
@@ -81,7 +82,8 @@ class Auto:
     def use_policy(self, policy: TrainedPolicy) -> None:
         """Add the best pass of `policy` to the starts, if it is ahead of all others.
 
-        There are few starts, two with a small budget: a poor pass would displace a better start.
+        There are few starts, two with a small budget: a poor pass would displace a better start. A policy whose
+        training was far from the problem is left out.
         """
         self._policy = on_this_machine(policy, PlacetoSettings())
 
@@ -127,8 +129,13 @@ class Auto:
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
-        """The best pass of the policy, or None without one. Its own `rng` leaves the other methods' draws unchanged."""
+        """The best pass of the policy; None without one, or if the problem is far from its training.
+
+        Its own `rng` leaves the other methods' draws unchanged.
+        """
         if self._policy is None or problem.ledger.spent:
+            return None
+        if is_far(beyond_training(self._policy, problem)):
             return None
         part = problem.sub_problem(level_of_methods(problem))
         evaluate_passes(self._policy, part, rng)

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.placeto.features import group_graph
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.traits import Beyond, beyond, traits_of
 from engine.problem import PlacementProblem
+from engine.search.levels import level_of_methods
 from engine.simulator import Evaluations
 
 SAMPLED_PASSES = 16
@@ -36,3 +39,11 @@ def evaluate_passes(policy: TrainedPolicy, problem: PlacementProblem, rng: np.ra
     placements = proposals(policy, problem, rng, samples)
     evaluations = problem.evaluate_episodes(placements, emit_all=True)
     return Passes(placements, evaluations)
+
+
+def beyond_training(policy: TrainedPolicy, problem: PlacementProblem) -> list[Beyond]:
+    """In what no training problem of `policy` was like `problem`, at the level that a policy places; furthest first."""
+    if not policy.card.ranges:
+        return []
+    placed = problem.sub_problem(level_of_methods(problem))
+    return beyond(policy.card.ranges, traits_of(group_graph(placed)))

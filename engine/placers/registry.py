@@ -50,6 +50,8 @@ class Method:
     """whether every seed gives the same placements, so that a comparison runs it with one seed"""
     takes_policy: bool = False
     """whether a run of it may begin from a trained policy"""
+    leaves_out_policies: bool = False
+    """whether it leaves out a policy whose training was far from the problem"""
     searches_levels: bool = False
     """whether it moves groups of all levels; any other method places those that people see"""
     searches_from_start: bool = False
@@ -72,6 +74,7 @@ PLACERS: dict[str, Method] = {
             "tries one device, the list schedulers, the human expert and Scotch, then every placement if "
             "there are few enough, else local search from the best",
             takes_policy=True,
+            leaves_out_policies=True,
             searches_levels=True,
             searches_from_start=True,
         ),

@@ -3,12 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.json_text import shown
+from engine.policies.traits import LEAST, MOST, TRAITS, Ranges
 
 MOST_TEXT = 200
 """most characters of a name"""
@@ -76,6 +77,8 @@ class PolicyCard:
     drawn: int = 0
     """number of problems drawn at random that took part beside the graphs"""
     held_out: tuple[HeldOut, ...] = ()
+    ranges: Ranges = field(default_factory=dict)
+    """between which numbers the problems of its training were, by trait: see `traits`"""
 
     @property
     def has_learned(self) -> bool:
@@ -107,7 +110,9 @@ class PolicyCard:
         values: dict[str, Json] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists: dict[str, Json] = {name: list(getattr(self, name)) for name in ("families", "graphs", "clusters")}
         follows: dict[str, Json] = {name: getattr(self, name) for name in FOLLOWS}
-        return values | lists | {"held_out": [row.to_json() for row in self.held_out]} | follows
+        held_out: list[Json] = [row.to_json() for row in self.held_out]
+        ranges: dict[str, Json] = {name: list(ends) for name, ends in self.ranges.items()}
+        return values | lists | {"held_out": held_out, "ranges": ranges} | follows
 
     @staticmethod
     def from_json(value: Json, where: str) -> "PolicyCard":
@@ -126,6 +131,7 @@ class PolicyCard:
             seconds=read.number("seconds", 0.0),
             drawn=read.whole("drawn") if read.has("drawn") else 0,
             held_out=tuple(_held_out(row, where) for row in read.rows("held_out")),
+            ranges=_ranges(read.value("ranges"), where) if read.has("ranges") else {},
         )
 
 
@@ -151,6 +157,18 @@ def _held_out(value: Json, where: str) -> HeldOut:
     )
 
 
+def _ranges(value: Json, where: str) -> Ranges:
+    stated = _object(value, "the card's ranges", where)
+    read = _Reader(where, stated)
+    unknown = sorted(stated.keys() - TRAITS.keys())
+    if unknown:
+        allowed = ", ".join(TRAITS)
+        raise SettingsError(
+            f"a range of the card is of {shown(unknown[0])}", where=where, allowed=allowed, field="policy"
+        )
+    return {name: read.range(name) for name in TRAITS if name in stated}
+
+
 LEAST_US = 1e-9
 MOST_NUMBER = 1e18
 MOST_WHOLE = 2**63 - 1
@@ -170,6 +188,18 @@ class _Reader:
 
     def has(self, name: str) -> bool:
         return name in self._values
+
+    def value(self, name: str) -> Json:
+        return self._values.get(name)
+
+    def range(self, name: str) -> tuple[float, float]:
+        """The two ends of a trait's range."""
+        ends = self.rows(name, 2)
+        pair = _Reader(self._where, dict(zip(("least", "most"), ends, strict=False)))
+        least, most = (pair.number(end, LEAST) for end in ("least", "most"))
+        if not least <= most <= MOST:
+            raise self._refused_as(name, f"{least:g} to {most:g}", f"two rising numbers from {LEAST:g} to {MOST:g}")
+        return least, most
 
     def text(self, name: str) -> str:
         value = self._values.get(name)

@@ -120,6 +120,7 @@ def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") ->
         evaluations=learner.evaluations,
         seconds=learner.seconds,
         drawn=learner.drawn,
+        ranges=learner.ranges,
     )
 
 

@@ -35,6 +35,7 @@ from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.training_problem import TrainingProblem
+from engine.policies.traits import Ranges, widened
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 IMITATED_ORDERS = ("topological", "random_topological")
@@ -55,6 +56,8 @@ class Learner:
         self._rng = np.random.default_rng(seed)
         self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
+        self.ranges: Ranges = {}
+        """of the traits of all problems so far, but for those with varied costs"""
         self._bound = [self._learner_of(training.problem) for training in problems]
         self._pool = DrawnPool(settings, seed, self._learner_of, should_stop)
         self._turns: list[int] = []
@@ -166,7 +169,9 @@ class Learner:
         self.batches += 1
 
     def _learner_of(self, problem: PlacementProblem) -> ProblemLearner:
-        return self.of_a_problem(problem, self.placeto_settings, self._network, self._optimiser)
+        learner = self.of_a_problem(problem, self.placeto_settings, self._network, self._optimiser)
+        self.ranges = widened(self.ranges, learner.traits())
+        return learner
 
     def _next_or_drawn(self) -> ProblemLearner:
         """A drawn problem as often as the settings say, else the next of the others."""
@@ -201,6 +206,7 @@ class Learner:
             "best_values": [bound.best_value if bound.best is not None else 0.0 for bound in self._bound],
             "gaps": [bound.gap for bound in self._bound],
             "seconds": [self.seconds, self._stage_began],
+            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
         }
         return pack_tensors(arrays, {**(beside or {}), **texts})
 
@@ -217,6 +223,8 @@ class Learner:
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self.stage = cast(str, texts["stage"])
         self.taught, self.imitation_steps, self.batches, self._evaluations = cast(list[int], texts["counts"])
+        ranges = cast(dict[str, list[float]], texts["ranges"])
+        self.ranges = {name: (least, most) for name, (least, most) in ranges.items()}
         self._pool.restore(under("drawn.", arrays), cast(dict[str, Json], texts["drawn"]))
         self._turns = cast(list[int], texts["turns"])
         self._earlier_seconds, self._stage_began = cast(list[float], texts["seconds"])

@@ -22,6 +22,7 @@ from engine.placeto.reinforce import Reinforce
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_actor import SharedHeadActor
+from engine.policies.traits import traits_of
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.problem.varied import type_of_op, with_factors
 from engine.search.symmetry import interchangeable_devices
@@ -100,6 +101,10 @@ class ProblemLearner:
         varied = type(self)(problem, self._settings, self._actor.network, self._optimiser)
         varied.teach(self.best)
         return varied
+
+    def traits(self) -> dict[str, float]:
+        """What the problem is like."""
+        return traits_of(self._graph)
 
     def teach(self, placement: NDArray[np.int32]) -> None:
         """Set `placement` [groups] as the best known."""

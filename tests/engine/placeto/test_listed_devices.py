@@ -33,7 +33,7 @@ def greedy_by(problem: PlacementProblem, schedule: int) -> np.ndarray:
         network.view_score.weight.zero_()
         network.view_score.weight[0, LISTED + schedule] = 5.0
     plan = make_episode_plan(settings, graph, fastest_device_placement(graph), True, rng)
-    return bound_network(settings, graph, network).sample(plan, lambda: None).ends()[0]
+    return np.asarray(bound_network(settings, graph, network).sample(plan, lambda: None).ends()[0])
 
 
 @pytest.mark.parametrize("schedule", range(SCHEDULES))
@@ -44,8 +44,8 @@ def test_a_network_that_follows_a_schedule_places_as_it_does(seed: int, schedule
     followed = greedy_by(problem, schedule)
     step_time_us = problem.simulator.evaluate(np.stack([listed, followed])).step_time_us
     assert step_time_us[0] == step_time_us[1]
-    together = [groups[:, None] == groups[None, :] for groups in (listed, followed)]
-    np.testing.assert_array_equal(*together, err_msg="the same groups are together")
+    mates = [groups[:, None] == groups[None, :] for groups in (listed, followed)]
+    np.testing.assert_array_equal(mates[0], mates[1], err_msg="the same groups are together")
 
 
 def test_schedules_are_those_of_the_list_schedulers_up_to_equal_devices() -> None:

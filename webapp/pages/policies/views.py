@@ -94,11 +94,14 @@ def _project_of(request: HttpRequest) -> Project | None:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, plan, ending (in words), lines (a page of the runs that apply it), stage_words."""
+    """Context: policy, card, ranges (what its training problems were like, in words), plan, ending (in words), outdated
+    (in words), lines (a page of the runs that apply it), stage_words.
+    """
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,
+        "ranges": api.ranges_words(policy.known.get("ranges", {})),
         "plan": policy.training_plan,
         "ending": words_on_its_end(policy),
         "outdated": words_on_its_version(policy),

@@ -10,7 +10,7 @@ from webapp.json_field import to_text
 from webapp.pages.runs.downloads import LACKS_VARIABLES, NAMES, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.method_labels import method_labels, methods_from_a_start
-from webapp.runs.models import Run
+from webapp.runs.models import Answer, Run
 from webapp.user_errors import row_or_404
 
 
@@ -90,7 +90,17 @@ def policy_fit(run: Run) -> str:
         card = api.PolicyCard.from_json(policy.known, policy.name)
     except api.SettingsError:
         return "How close its training was is unknown: this version cannot read the policy’s card."
-    return api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
+    fit = api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
+    return " ".join([fit, *_beyond(run)])
+
+
+def _beyond(run: Run) -> list[str]:
+    """In what the report says that graph and cluster are beyond the training, and whether the run did without it."""
+    answer = Answer.objects.filter(run=run).first()
+    report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
+    sentences = report.get("policy_beyond") or []
+    assert isinstance(sentences, list)
+    return [*map(str, sentences), *["So the run left the policy out."] * bool(report.get("policy_left_out"))]
 
 
 def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:

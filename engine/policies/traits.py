@@ -1,0 +1,115 @@
+"""What a problem is like in a few numbers, and between which of them a policy was trained: how far a problem is beyond.
+
+A number that is beyond its range is `times` as large as the most that the policy has seen, or the least that it has
+seen is `times` as large as the number. The problem is far from the training if one of its numbers is beyond by more
+than `FAR_TIMES`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.placeto.features import GroupGraph, longest_ways
+
+FAR_TIMES = 2.0
+TRAITS: dict[str, str] = {
+    "groups": "groups",
+    "devices": "devices",
+    "edges_per_group": "edges a group",
+    "device_ratio": "times as long on the slowest device as on the fastest",
+    "link_ratio": "times as long on the slowest link as on the fastest",
+    "computing_per_transfer": "times as long to run a group as to send what it passes on",
+    "memory_needed": "of all memory for everything that a step holds",
+    "backward_share": "of the work in the backward pass",
+    "parallelism": "groups that could run at the same time",
+}
+"""name → what it counts, in words"""
+LEAST = 0.01
+"""what is smaller counts as this: a share of memory of a thousandth is no other problem than one of a hundredth"""
+MOST = 1e6
+Ranges = dict[str, tuple[float, float]]
+"""name of a trait → its least and its most"""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A trait of a problem that no training problem had."""
+
+    trait: str
+    value: float
+    least: float
+    most: float
+
+    @property
+    def times(self) -> float:
+        """How many times it is beyond its range; above 1."""
+        return max(self.value / self.most, self.least / self.value)
+
+    @property
+    def sentence(self) -> str:
+        """The difference in words."""
+        return f"Its training had {_range_words(self.trait, self.least, self.most)}; here it is {_figure(self.value)}."
+
+
+def traits_of(graph: GroupGraph) -> dict[str, float]:
+    """Each trait of a problem, from `LEAST` to `MOST`."""
+    groups, devices = graph.group_count, graph.device_count
+    fastest = np.where(graph.allowed, graph.time_us, np.inf).min(axis=1)
+    before, after = longest_ways(graph, fastest, np.zeros(len(graph.edge_source)))
+    device_us, links = graph.time_us.sum(axis=0), graph.us_per_byte[~np.eye(devices, dtype=bool)]
+    sent_us = (graph.edge_bytes.sum() + graph.feedback_bytes.sum()) * graph.mean_us_per_byte
+    held = graph.persistent_bytes.sum() + graph.output_bytes.sum()
+    values = {
+        "groups": groups,
+        "devices": devices,
+        "edges_per_group": len(graph.edge_source) / groups,
+        "device_ratio": _ratio(device_us.max(), device_us.min()),
+        "link_ratio": _ratio(links.max(), links.min()) if len(links) else 1.0,
+        "computing_per_transfer": _ratio(float(fastest.sum()), sent_us),
+        "memory_needed": _ratio(held, graph.memory_bytes.sum()),
+        "backward_share": _ratio(graph.backward_us.sum(), graph.time_us.sum()),
+        "parallelism": _ratio(float(fastest.sum()), float((before + after).max())),
+    }
+    return {name: float(np.clip(values[name], LEAST, MOST)) for name in TRAITS}
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else MOST
+
+
+def widened(ranges: Ranges, traits: Mapping[str, float]) -> Ranges:
+    """`ranges` with `traits` inside."""
+    return {
+        name: (min(value, ranges.get(name, (value,))[0]), max(value, ranges.get(name, (value,))[-1]))
+        for name, value in traits.items()
+    }
+
+
+def beyond(ranges: Ranges, traits: Mapping[str, float]) -> list[Beyond]:
+    """The traits that lie outside of `ranges`, the furthest first; none for a policy that does not know its ranges."""
+    outside = [
+        Beyond(name, traits[name], least, most)
+        for name, (least, most) in ranges.items()
+        if not least <= traits[name] <= most
+    ]
+    return sorted(outside, key=lambda each: -each.times)
+
+
+def is_far(outside: list[Beyond]) -> bool:
+    """Whether one of them is beyond its range by more than `FAR_TIMES`."""
+    return any(each.times > FAR_TIMES for each in outside)
+
+
+def ranges_words(ranges: Mapping[str, Sequence[float]]) -> list[str]:
+    """Each range in words, such as `2 to 16 devices`; `ranges` as on a card, perhaps of a version with other traits."""
+    return [_range_words(name, *ends) for name, ends in ranges.items() if name in TRAITS]
+
+
+def _range_words(trait: str, least: float, most: float) -> str:
+    seen = _figure(least) if least == most else f"{_figure(least)} to {_figure(most)}"
+    return f"{seen} {TRAITS[trait]}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 20 or value == int(value) else f"{value:.2g}"
