@@ -11,6 +11,7 @@ WITH_THE_SHARED_PRIOR: dict[str, Json] = {
     "start": "fastest_device",
     "exploration": 0.0,
     "list_schedule_weight": 0.0,
+    "schedules_weight": 0.0,
     "stay_weight": 0.0,
 }
 """the defaults where the prior is shared, in place of what the preset `fast` sets by hand"""
@@ -172,8 +173,15 @@ class PlacetoSettings:
         1.0,
         0.0,
         1e3,
-        "strength of the untrained head's preference for the device with the earliest finish (`shared_head`)",
+        "strength of the untrained head's preference for the device with the earliest finish, that of both passes of a "
+        "training step (`shared_head`)",
         paper=0.0,
+    )
+    schedules_weight: float = number(
+        0.0,
+        0.0,
+        1e3,
+        "strength of the untrained head's preference for the devices where list schedules put a group (`shared_head`)",
     )
     stay_weight: float = number(
         3.0, 0.0, 1e3, "strength of the untrained head's preference for the group's present device", paper=0.0

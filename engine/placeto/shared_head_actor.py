@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import index_tensor, initialise, score_equally, scores_overflow
-from engine.placeto.device_view import FINISH_LATER, HERE
+from engine.placeto.device_view import BOTH_LATER, HERE, LISTED
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
 from engine.placeto.group_sums import Decisions
 from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.listed_devices import SCHEDULES
 from engine.placeto.message_passing import data_of
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
@@ -45,7 +46,7 @@ def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_dev
     """A network of the sizes in `settings` with weights drawn from `rng`."""
     network = network_without_weights(settings)
     initialise(network, rng, torch_device)
-    _set_preferences(network, settings.list_schedule_weight, settings.stay_weight)
+    _set_preferences(network, settings)
     if settings.prior == BEST_TRIVIAL:
         score_equally(network.score)
     return network
@@ -161,15 +162,16 @@ class SharedHeadActor(Actor):
         )
 
 
-def _set_preferences(network: SharedHead, early_finish: float, stay: float) -> None:
-    """Set the weights so that the untrained head prefers an early finish and the group's present device.
+def _set_preferences(network: SharedHead, settings: PlacetoSettings) -> None:
+    """Set the weights so that the untrained head prefers what `settings` say.
 
     The deep part of the head is scaled down, so that it matters little before training.
     """
     with torch.no_grad():
         network.view_score.weight.zero_()
-        network.view_score.weight[0, FINISH_LATER] = -early_finish
-        network.view_score.weight[0, HERE] = stay
+        network.view_score.weight[0, BOTH_LATER] = -settings.list_schedule_weight
+        network.view_score.weight[0, LISTED : LISTED + SCHEDULES] = settings.schedules_weight
+        network.view_score.weight[0, HERE] = settings.stay_weight
         network.score.weight.mul_(0.3)
 
 

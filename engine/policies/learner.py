@@ -40,6 +40,8 @@ from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 IMITATED_ORDERS = ("topological", "random_topological")
 USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
+LIST_SCHEDULE_WEIGHT, SCHEDULES_WEIGHT = 0.25, 1.5
+"""so an untrained policy follows the list schedules where these agree, and begins about as good as one of them"""
 
 
 class Learner:
@@ -242,6 +244,8 @@ def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:
             "torch_threads": settings.torch_threads,
             "start": "nowhere",
             "stay_weight": 0.0,
+            "list_schedule_weight": LIST_SCHEDULE_WEIGHT,
+            "schedules_weight": SCHEDULES_WEIGHT,
             "exploration": 0.0,
             "batch_episodes": settings.batch_episodes,
             "epochs": settings.epochs,
