@@ -20,7 +20,7 @@ COPY engine/ engine/
 COPY experiments/ experiments/
 COPY webapp/ webapp/
 COPY frontend/ frontend/
-# The policy that `make policy` has made, if it has.
+# The policy that ships.
 COPY policies/ policies/
 
 ENV PATH="/app/.venv/bin:$PATH" \

@@ -71,6 +71,12 @@ EXPERIMENTS = {
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
+    "shipped_policy": Experiment(
+        "experiments.policies.shipped:run",
+        "an hour of one core",
+        scoped=True,
+        scope="experiments.policies.shipped:make_shipped_scope",
+    ),
     "table1": Experiment("experiments.table1:run", "hours"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "tuning": Experiment("experiments.tuning:run", "two hours"),
