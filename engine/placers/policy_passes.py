@@ -10,7 +10,7 @@ from engine.placeto.features import group_graph
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.traits import Beyond, beyond, traits_of
-from engine.problem import PlacementProblem
+from engine.problem import Budget, PlacementProblem
 from engine.search.levels import level_of_methods
 from engine.simulator import Evaluations
 
@@ -45,5 +45,5 @@ def beyond_training(policy: TrainedPolicy, problem: PlacementProblem) -> list[Be
     """In what no training problem of `policy` was like `problem`, at the level that a policy places; furthest first."""
     if not policy.card.ranges:
         return []
-    placed = problem.sub_problem(level_of_methods(problem))
+    placed = problem.with_budget(Budget(1)).sub_problem(level_of_methods(problem))  # the run may have spent its own
     return beyond(policy.card.ranges, traits_of(group_graph(placed)))

@@ -165,6 +165,17 @@ def test_a_policy_behind_what_is_had_at_once_costs_its_evaluations_and_nothing_e
     assert beside.ledger.answer().tolist() == without.ledger.answer().tolist()
 
 
+def test_a_policy_whose_training_was_far_costs_nothing() -> None:
+    without, beside = (small_problem(1, ops=30, evaluations=600) for _ in range(2))
+    place(without, Auto())
+    policy, placer = small_policy(), Auto()
+    far = dataclasses.replace(policy.card, ranges={"devices": (64.0, 64.0)})
+    placer.use_policy(dataclasses.replace(policy, card=far))
+    place(beside, placer)
+    assert beside.ledger.answer().tolist() == without.ledger.answer().tolist()
+    assert beside.ledger.used == without.ledger.used
+
+
 def drawn(placement: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
     """As many passes as a policy makes, all alike, and some random numbers used."""
     rng.integers(9)

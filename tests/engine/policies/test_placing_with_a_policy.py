@@ -66,9 +66,21 @@ def test_zero_shot_spends_the_trivial_placements_and_one() -> None:
     assert best_us is not None and report["step_time_us"] == best_us <= episodes[0].step_time_us
 
 
+@pytest.mark.parametrize("method", policy_takers())
+def test_a_report_says_in_what_the_problem_is_beyond_the_training(method: str) -> None:
+    asked, policy = request(method, 40), small_policy()
+    assert [told(asked)[0][name] for name in ("policy_beyond", "policy_left_out")] == [[], False], "it does not know"
+    for groups, is_far in ((15.0, False), (5.0, True)):
+        card = dataclasses.replace(policy.card, ranges={"groups": (2.0, groups), "devices": (3.0, 3.0)})
+        blob = dataclasses.replace(policy, card=card).to_bytes()
+        report, _, _ = told(dataclasses.replace(asked, policy=blob))
+        assert report["policy_beyond"] == [f"Its training had 2 to {groups:g} groups; here it is 20."]
+        assert report["policy_left_out"] is (is_far and method == "auto")
+
+
 def test_a_run_without_a_policy_says_so() -> None:
     report, _, heard = told(dataclasses.replace(request("placeto", 4), policy=None))
-    assert report["policy"] is None
+    assert report["policy"] is None and "policy_beyond" not in report
     assert started_of(heard).policy is None
 
 
