@@ -66,7 +66,7 @@ class ShippedScope:
         require_allowed(self)
 
 
-class Part(NamedTuple):
+class MeasuredPart(NamedTuple):
     """What one child measures: a graph on all its clusters, or some drawn problems, the first of which is `graph`."""
 
     column: str
@@ -91,14 +91,14 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     return write_page(folder, NAME, page(kept, scope, digest))
 
 
-def parts(scope: ShippedScope) -> list[Part]:
+def parts(scope: ShippedScope) -> list[MeasuredPart]:
     """What the children measure."""
-    found = [Part(family, str(graph)) for family in FAMILIES for graph in range(scope.graphs)]
-    found += [Part("zoo", graph) for graph in ZOO_GRAPHS]
-    return found + [Part("drawn", str(first)) for first in range(0, scope.drawn, DRAWN_AT_A_TIME)]
+    found = [MeasuredPart(family, str(graph)) for family in FAMILIES for graph in range(scope.graphs)]
+    found += [MeasuredPart("zoo", graph) for graph in ZOO_GRAPHS]
+    return found + [MeasuredPart("drawn", str(first)) for first in range(0, scope.drawn, DRAWN_AT_A_TIME)]
 
 
-def key_of(scope: ShippedScope, part: Part, digest: str) -> Measurement:
+def key_of(scope: ShippedScope, part: MeasuredPart, digest: str) -> Measurement:
     """What a child measures, with the policy of this `digest`."""
     decides = {**asdict(scope), "processes": 1, "graphs": 1}
     return {**part._asdict(), "policy": digest, "scope": decides}
@@ -110,7 +110,7 @@ def in_child(arguments: dict[str, Json], _folder: object, _report_progress: Repo
     scope, policy = ShippedScope(**order["scope"]), TrainedPolicy.from_bytes(FILE.read_bytes(), FILE.name)
     load_network()
     found: dict[str, Json] = {}
-    for name, problem in _problems(scope, Part(order["column"], order["graph"])):
+    for name, problem in _problems(scope, MeasuredPart(order["column"], order["graph"])):
         proposals(policy, problem, np.random.default_rng(0), 0)  # compiles and loads what a warm process has
         rows = _passes(policy, problem)
         for answer, given in ((ALONE, None), (WITH_POLICY, policy)):
@@ -119,7 +119,7 @@ def in_child(arguments: dict[str, Json], _folder: object, _report_progress: Repo
     return {}, {RESULT: found}
 
 
-def _problems(scope: ShippedScope, part: Part) -> Iterator[tuple[str, PlacementProblem]]:
+def _problems(scope: ShippedScope, part: MeasuredPart) -> Iterator[tuple[str, PlacementProblem]]:
     """(name, problem in the groups of methods without levels)"""
     if part.column == "drawn":
         for index in range(int(part.graph), min(int(part.graph) + DRAWN_AT_A_TIME, scope.drawn)):

@@ -13,7 +13,7 @@ from experiments.policies.shipped import (
     LEFT_OUT,
     PASSES,
     WITH_POLICY,
-    Part,
+    MeasuredPart,
     ShippedScope,
     key_of,
     make_shipped_scope,
@@ -49,7 +49,7 @@ def test_gaps_are_to_the_best_of_all_answers_and_misfits_count_whole(tmp_path: P
 
 
 def test_another_policy_is_measured_anew_and_the_number_of_processes_changes_nothing() -> None:
-    part = Part("zoo", "nasnet")
+    part = MeasuredPart("zoo", "nasnet")
     assert key_of(SCOPE, part, "one") != key_of(SCOPE, part, "another")
     assert key_of(SCOPE, part, "one") == key_of(
         make_shipped_scope({"seconds": 0.05, "seeds": 1, "graphs": 9, "drawn": 2, "processes": 7}), part, "one"
@@ -59,7 +59,7 @@ def test_another_policy_is_measured_anew_and_the_number_of_processes_changes_not
 
 
 def test_a_child_measures_drawn_problems() -> None:
-    part = Part("drawn", "0")
+    part = MeasuredPart("drawn", "0")
     found: Any = shipped.in_child(dict(key_of(SCOPE, part, "digest")), Path(), lambda *_: None)[1]["result"]
     assert found.keys() == {"drawn/0", "drawn/1"}
     for row in found.values():

@@ -89,7 +89,7 @@ def test_files_of_every_age_get_their_versions(before_summaries: Any) -> None:
     _bring_up_to_date()
     found = {policy.name: (policy.file_version, policy.is_usable) for policy in Policy.objects.all()}
     assert found == {
-        "today's": (2, True),
+        "today's": (3, True),
         "an older one": (1, False),
         "damaged": (0, False),
         "without a file": (0, False),

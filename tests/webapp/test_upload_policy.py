@@ -105,7 +105,7 @@ def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
     Policy.objects.update(file_version=1)
     assert offer not in client.get(f"/graphs/{real_graph.id}/").content.decode()
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "Its file has version 1, and this release applies version 2: train it again." in page
+    assert "Its file has version 1, and this release applies version 3: train it again." in page
     assert "Download policy" in page
     assert "from another release" in client.get("/policies/").content.decode()
     Policy.objects.update(status=Policy.CANCELLED)
@@ -138,7 +138,7 @@ BAD_FILES = {
         small_policy().to_bytes()[:-9],
         "this is not a file of Placeto; allowed: a file written by Placeto",
     ),
-    "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 2"),
+    "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 3"),
     "a card without a name": ("p.safetensors", changed("card.name", None), "the card's name is nothing; allowed"),
 }
 
