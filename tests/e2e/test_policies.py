@@ -37,16 +37,15 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     expect(page.get_by_role("row", name=training_graph.name).first.get_by_label("Train on")).to_be_checked()
 
     page.goto(graph_url)
-    zero_shot = page.get_by_label(ZERO_SHOT)
+    zero_shot, policy = page.get_by_label(ZERO_SHOT), page.get_by_label("Apply a policy", exact=True)
+    expect(policy.locator("option:checked")).to_contain_text("Default policy")
     page.get_by_label("Method", exact=True).select_option("placeto")
+    policy.select_option("")
     expect(zero_shot).to_be_hidden()
     expect(part(page, "zero-shot").get_by_role("button")).to_be_hidden()  # its tip goes with it
-    chosen = (
-        page.get_by_label("Apply a policy", exact=True).locator("option", has_text="Small ones").get_attribute("value")
-    )
-    page.get_by_label("Apply a policy", exact=True).select_option(chosen)
+    policy.select_option(policy.locator("option", has_text="Small ones").get_attribute("value"))
     page.get_by_label("Preset", exact=True).select_option("paper")
-    expect(page.get_by_label("Apply a policy", exact=True)).to_be_hidden()
+    expect(policy).to_be_hidden()
     page.get_by_label("Preset", exact=True).select_option("fast")
     zero_shot.check()
     expect(page.get_by_label("Evaluations", exact=True)).to_be_disabled()

@@ -115,7 +115,8 @@ def test_a_stopped_one_tells_whether_anything_was_held_out(
     client: Client, policy: Policy, rows: int, sentence: str
 ) -> None:
     card = replace(small_card(), held_out=small_card().held_out[:rows])
-    Policy.objects.update(status=Policy.CANCELLED, digest="0" * 64, file_version=api.POLICY_VERSION, card=card.to_json())
+    usable = {"digest": "0" * 64, "file_version": api.POLICY_VERSION}
+    Policy.objects.update(status=Policy.CANCELLED, card=card.to_json(), **usable)
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert f"what it had learned can be applied{sentence}</p>" in page
 
