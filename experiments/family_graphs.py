@@ -9,7 +9,8 @@ from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import members
 from engine.zoo.families.split import Split
 
-CACHE = Path(".cache") / "families"
+CACHE = Path(__file__).parents[1] / ".cache" / "families"
+"""of this checkout, wherever a child works"""
 MOST = 32
 
 

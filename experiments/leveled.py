@@ -33,8 +33,8 @@ ALL, LEVELS = "all", "levels"
 GRAPHS_SEED = 7
 """of random graphs, with their number of ops"""
 PROCESSES = 2
-WORK = Path(".cache") / "zoo"
-"""where children find graphs of the zoo"""
+WORK = Path(__file__).parents[1] / ".cache" / "zoo"
+"""where children find graphs of the zoo, wherever they work"""
 
 
 class GraphOnCluster(NamedTuple):

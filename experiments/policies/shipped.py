@@ -36,7 +36,7 @@ from experiments.policies.controls.answers import LISTS, QuickAnswer, best_of, l
 
 COMMAND = "python -m experiments shipped_policy"
 NAME = "shipped_policy"
-FILE = Path("policies") / "default.safetensors"
+FILE = Path(__file__).parents[2] / "policies" / "default.safetensors"
 FAMILIES = ("nmt", "ptb", "cifar10")
 FAMILY_CLUSTERS = ("2xK80", "4xK80", "8xV100", "2xV100+2xK80")
 ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")

@@ -58,7 +58,8 @@ def test_another_policy_is_measured_anew_and_the_number_of_processes_changes_not
         make_shipped_scope({"graphs": 11})
 
 
-def test_a_child_measures_drawn_problems() -> None:
+def test_a_child_measures_drawn_problems_wherever_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     part = MeasuredPart("drawn", "0")
     found: Any = shipped.in_child(dict(key_of(SCOPE, part, "digest")), Path(), lambda *_: None)[1]["result"]
     assert found.keys() == {"drawn/0", "drawn/1"}
