@@ -141,7 +141,7 @@ class Run:
         return None if self._policy is None else self._policy.card.name
 
     def _policy_fit(self) -> dict[str, Json]:
-        """In what the problem is beyond the policy's training, in sentences; nothing without a policy."""
+        """A sentence for each trait of the problem outside of the policy's training; nothing without a policy."""
         if self._policy is None:
             return {}
         outside = beyond_training(self._policy, self._problem)

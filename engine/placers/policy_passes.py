@@ -42,7 +42,7 @@ def evaluate_passes(policy: TrainedPolicy, problem: PlacementProblem, rng: np.ra
 
 
 def beyond_training(policy: TrainedPolicy, problem: PlacementProblem) -> list[Beyond]:
-    """In what no training problem of `policy` was like `problem`, at the level that a policy places; furthest first."""
+    """The traits of `problem` outside of the training of `policy`, at the level that it places; the furthest first."""
     if not policy.card.ranges:
         return []
     placed = problem.with_budget(Budget(1)).sub_problem(level_of_methods(problem))  # the run may have spent its own

@@ -1,8 +1,7 @@
-"""What a problem is like in a few numbers, and between which of them a policy was trained: how far a problem is beyond.
+"""Traits: a problem in a few numbers, their ranges in a policy's training, and how far a problem lies outside of these.
 
-A number that is beyond its range is `times` as large as the most that the policy has seen, or the least that it has
-seen is `times` as large as the number. The problem is far from the training if one of its numbers is beyond by more
-than `FAR_TIMES`.
+A trait above its range is `times` the most that the policy has seen; of one below, the least that the policy has seen
+is `times` the trait. A problem is far from the training if one of its traits is more than `FAR_TIMES` outside.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ Ranges = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A trait of a problem that no training problem had."""
+    """A trait of a problem that lies outside of its range in the training."""
 
     trait: str
     value: float
@@ -43,7 +42,7 @@ class Beyond:
 
     @property
     def times(self) -> float:
-        """How many times it is beyond its range; above 1."""
+        """How far it is outside of its range; above 1."""
         return max(self.value / self.most, self.least / self.value)
 
     @property
@@ -97,7 +96,7 @@ def beyond(ranges: Ranges, traits: Mapping[str, float]) -> list[Beyond]:
 
 
 def is_far(outside: list[Beyond]) -> bool:
-    """Whether one of them is beyond its range by more than `FAR_TIMES`."""
+    """Whether one of them is more than `FAR_TIMES` outside of its range."""
     return any(each.times > FAR_TIMES for each in outside)
 
 

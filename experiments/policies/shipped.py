@@ -1,4 +1,4 @@
-"""What the policy that ships is worth: its passes on problems of no training, and auto with it beside auto alone.
+"""What the policy that ships is worth: its passes on problems that it has not seen, and auto with it and without it.
 
 `python -m experiments shipped_policy` writes docs/results/shipped_policy.md; a second call continues where the first
 stopped. `--set` makes it smaller.

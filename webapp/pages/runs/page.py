@@ -95,7 +95,7 @@ def policy_fit(run: Run) -> str:
 
 
 def _beyond(run: Run) -> list[str]:
-    """In what the report says that graph and cluster are beyond the training, and whether the run did without it."""
+    """The report's sentences on what lies outside of the training, and one if the run left the policy out."""
     answer = Answer.objects.filter(run=run).first()
     report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
     sentences = report.get("policy_beyond") or []
