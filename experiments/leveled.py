@@ -2,24 +2,23 @@
 
 import functools
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from engine import api
+from engine.bench.problems import nested_problem
 from engine.bench.random_graphs import random_graph
 from engine.child.parent import ReportProgress, Results
 from engine.cli.compile import run_everything_once
 from engine.errors import PlacetoError
 from engine.events import Json
-from engine.graphs.grouping.grouping import Grouping, group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.grouping.levels import nested_groupings
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from engine.problem.pins import allowed_devices
 from experiments.auto_check.cases import SHARED
 from experiments.family_graphs import first_graphs
 from experiments.keeping.code_state import code_state
@@ -106,14 +105,4 @@ def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budge
     groups = None if column in (ALL, LEVELS) else int(column)
     graph, costs = prepared.graph, prepared.costs
     nested = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, groups)]
-    return nested_problem(prepared, cluster, nested, budget)
-
-
-def nested_problem(
-    prepared: PreparedGraph, cluster: str, nested: Sequence[Grouping], budget: Budget
-) -> PlacementProblem:
-    """The problem of the last of these groupings, with the others as coarser levels."""
-    graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
-    allowed = allowed_devices(graph, costs, nested[-1], on)
-    coarser = tuple(nested[:-1])
-    return PlacementProblem(graph, costs, nested[-1], on, allowed, budget, clock=time.process_time, coarser=coarser)
+    return nested_problem(prepared, cluster, nested, budget, time.process_time)

@@ -4,6 +4,7 @@
 stopped. All rules have the same search, seconds and seeds, and levels with the same numbers of groups.
 """
 
+import time
 from collections.abc import Sequence
 from math import expm1, log
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION
+from engine.bench.problems import nested_problem
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.graphs.grouping.levels import nearest, nested_groupings
@@ -22,7 +24,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement
 from experiments.keeping.statistics import MeanInterval, exceeds, holm, paired_mean
-from experiments.leveled import LEVELS, GraphOnCluster, graph_named, measure_rounds, nested_problem
+from experiments.leveled import LEVELS, GraphOnCluster, graph_named, measure_rounds
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 COMMAND = "python -m experiments merging_rules"
@@ -84,7 +86,7 @@ def step_times_us(prepared: PreparedGraph, cluster: str, rule: MergingRule) -> d
         chosen = nested if isinstance(groups, str) else [nearest(nested, groups)]
         best_us: list[Json] = []
         for seed in SEEDS:
-            problem = nested_problem(prepared, cluster, chosen, Budget(MOST_EVALUATIONS, SECONDS))
+            problem = nested_problem(prepared, cluster, chosen, Budget(MOST_EVALUATIONS, SECONDS), time.process_time)
             problem.begin()
             make_placer(METHOD, {}).place(problem, np.random.default_rng(seed), lambda: False)
             best_us.append(problem.ledger.best_step_time_us)

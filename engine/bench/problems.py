@@ -2,14 +2,15 @@
 
 import dataclasses
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import api
-from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.grouping.grouping import Grouping, group_ops
 from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS
 from engine.policy_training import problems_of
 from engine.problem import Budget, Clock, PlacementProblem
+from engine.problem.pins import allowed_devices
 
 GRAPH = "inception_v3"
 """a well-known training step of the zoo"""
@@ -37,3 +38,13 @@ def problem_on(
 def regrouped(prepared: api.PreparedGraph, groups: int | None) -> api.PreparedGraph:
     """The same graph in at most `groups` groups; with None each co-location class is a group."""
     return dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, groups))
+
+
+def nested_problem(
+    prepared: api.PreparedGraph, cluster: str, nested: Sequence[Grouping], budget: Budget, clock: Clock | None = None
+) -> PlacementProblem:
+    """The problem of the last of these groupings, with the others as coarser levels."""
+    graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
+    allowed = allowed_devices(graph, costs, nested[-1], on)
+    coarser = tuple(nested[:-1])
+    return PlacementProblem(graph, costs, nested[-1], on, allowed, budget, clock=clock, coarser=coarser)

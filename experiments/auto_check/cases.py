@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from engine import api
-from engine.bench.problems import problem_on
+from engine.bench.problems import nested_problem, problem_on
 from engine.bench.random_graphs import SHAPES, random_graph
 from engine.comparing.work_folder import KEY_LENGTH
+from engine.graphs.grouping.levels import nested_groupings
 from engine.problem import Budget, PlacementProblem
 from experiments.pages import ReportLine
 from experiments.zoo_graphs import prepared_zoo_graph
@@ -51,6 +52,8 @@ class Case:
     """whether the methods that take minutes are compared here too"""
     timed: bool
     """whether Placeto, the quickest of them, is compared here, and methods are compared in seconds"""
+    levels: bool = False
+    """whether a search goes through all levels of groups, as with groups `auto`"""
 
     @property
     def digest(self) -> str:
@@ -59,6 +62,9 @@ class Case:
 
     def problem(self, budget: Budget) -> PlacementProblem:
         """The problem of placing the graph with `budget`."""
+        if self.levels:
+            nested = nested_groupings(self.prepared.graph, self.prepared.costs)
+            return nested_problem(self.prepared, self.cluster, nested, budget)
         return problem_on(self.prepared, self.cluster).with_budget(budget)
 
 

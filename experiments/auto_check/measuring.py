@@ -53,7 +53,8 @@ def measure(
             if members:
                 path = Path(work) / f"{number}.npz"
                 path.write_bytes(case.prepared.to_bytes())
-                missing.append({"graph": str(path), "name": case.name, "cluster": case.cluster, "members": members})
+                named: dict[str, Json] = {"name": case.name, "cluster": case.cluster, "levels": case.levels}
+                missing.append({"graph": str(path), "members": members, **named})
         shares = [missing[first::processes] for first in range(processes) if missing[first::processes]]
         with ThreadPoolExecutor(processes) as pool:
             for future in [pool.submit(_measure_share, share, budget, kept, report) for share in shares]:
@@ -78,7 +79,8 @@ def key(case: Case, method: str, seed: int, budget: Budget) -> Measurement:
     spent: dict[str, Json] = (
         {"evaluations": budget.evaluations} if budget.seconds is None else {"seconds": budget.seconds}
     )
-    return {"graph": case.name, "digest": case.digest, "method": method, "seed": seed, **spent}
+    through: dict[str, Json] = {"groups": "auto"} if case.levels else {}
+    return {"graph": case.name, "digest": case.digest, "method": method, "seed": seed, **spent, **through}
 
 
 def _measure_share(share: list[Json], budget: Budget, kept: Path, report: ReportLine) -> None:
@@ -109,7 +111,8 @@ def _measure_graphs(order: dict[str, Any], report_progress: ReportProgress) -> N
     for number, graph in enumerate(order["share"]):
         report_progress(graph["name"], number, len(order["share"]))
         prepared = api.PreparedGraph.from_bytes(Path(graph["graph"]).read_bytes())
-        case = Case("", graph["name"], prepared, graph["cluster"], with_all=False, timed=False)
+        name, cluster = graph["name"], graph["cluster"]
+        case = Case("", name, prepared, cluster, with_all=False, timed=False, levels=graph["levels"])
         clock = None if budget.seconds is None else time.process_time
         problem = case.problem(budget).with_budget(budget, clock=clock)
         if number == 0:

@@ -1,6 +1,7 @@
 """The comparison of auto with every method, at a size for tests."""
 
 import json
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -133,11 +134,15 @@ def test_methods_ahead_of_auto_get_more_seeds() -> None:
 
 
 def test_a_worst_run_is_judged_by_the_best_of_all_runs() -> None:
-    row = worst_runs.worst_run("a", [102.0, 100.0, 103.0], [101.0, 99.0], [])
+    row = worst_runs.worst_run("a", [102.0, 100.0, 103.0], [90.0, 98.0], [101.0, 99.0])
     assert row.best_us == 99.0 and row.worst == pytest.approx(103 / 99 - 1)
-    text = worst_runs.page([row, worst_runs.worst_run("b", [100.0, 101.0], [100.0])], "code x")
-    assert "behind (a). 2 of\n20 runs, on 1 of 2 problems" in text
-    assert "| b | 0.0001 | 0.50% | 1.00% |" in text
+    assert row.worst_beside_any == pytest.approx(98 / 90 - 1)
+    behind = worst_runs.worst_run("b", [100.0, 101.0], [101.0, 104.0], [100.0])
+    assert behind.worst_beside_any == pytest.approx(0.04)
+    text = worst_runs.page([row, behind], "code x")
+    assert "In 128 groups: 2 of 5 runs, on 1 of 2 problems, are behind by more; the worst by 4.04 % (a)." in text
+    assert "Through all levels: 1 of 4 runs, on 1 of 2 problems, are behind by more; the worst by 4.00 % (b)." in text
+    assert "| b | 0.0001 | 0.50 % | 1.00 % | +2.50 % | +4.00 % | 4.00 % |" in text
 
 
 def test_its_graphs_are_a_zoo_graph_and_the_familys_test_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +168,7 @@ def test_the_yardstick_counts_as_best_known(tmp_path: Path, monkeypatch: pytest.
     for evaluations in (worst_runs.EVALUATIONS, worst_runs.LONG_EVALUATIONS):
         for seed in range(2):
             kept.add(key(case, "auto", seed, Budget(evaluations)), 2 * one_device_us)
+            kept.add(key(replace(case, levels=True), "auto", seed, Budget(evaluations)), one_device_us / 2)
     worst_runs.run(tmp_path, lambda _: None)
     (row,) = json.loads((tmp_path / "worst_runs.json").read_text())
-    assert row["best_us"] == one_device_us and row["gaps"] == [1.0, 1.0]
+    assert row["best_us"] == one_device_us and row["gaps"] == [1.0, 1.0] and row["level_gaps"] == [-0.5, -0.5]
