@@ -128,26 +128,41 @@ def child_results(
     pulse: Pulse = no_pulse,
     with_gpus: bool = False,
     is_warm: bool = False,
+    own_network: bool = False,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", trusted) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
     context ends. `task` names the work in an error ("reading the graph"); empty: the stage that the function reported
     last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
-    `warm.keep_warm` keeps, if there is one. Raises the typed error that the function raised, LimitError for too much
-    time or memory, ChildError for a crash.
+    `warm.keep_warm` keeps, if there is one. With `own_network` it has a network namespace of its own: see
+    `own_network.py`. Raises the typed error that the function raised, SettingsError where no such namespace can be
+    made, LimitError for too much time or memory, ChildError for a crash.
     """
-    with_gpus = with_gpus and GPU_DRIVER.exists()
+    place = _Place(with_gpus and GPU_DRIVER.exists(), own_network)
     with ExitStack() as stack:
         folder = _new_folder(stack)
-        server = warm_server() if is_warm and not with_gpus else None
+        server = warm_server() if is_warm and not (place.with_gpus or own_network) else None
         try:
-            _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, server)
+            _run(function, arguments, limits, task, folder, report_progress, pulse, place, server)
         except ServerLostError:
             _logger.warning("the process that forks children has ended; this child is started on its own")
             folder = _new_folder(stack)
-            _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, None)
+            _run(function, arguments, limits, task, folder, report_progress, pulse, place, None)
         yield unpack((folder / RESULT_FILE).read_bytes()), folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a child works."""
+
+    with_gpus: bool
+    own_network: bool
+
+    @property
+    def module(self) -> str:
+        """What a new process runs."""
+        return "engine.child.own_network" if self.own_network else "engine.child.process"
 
 
 def _new_folder(stack: ExitStack) -> Path:
@@ -203,7 +218,7 @@ def _run(
     folder: Path,
     report_progress: ReportProgress,
     pulse: Pulse,
-    with_gpus: bool,
+    place: _Place,
     server: WarmServer | None,
 ) -> None:
     """Run the child to its end; it leaves its result in `folder`. Raises the child's error."""
@@ -215,7 +230,7 @@ def _run(
         "progress": writing_end,
         "parent": os.getpid(),
         "memory_bytes": limits.memory_bytes,
-        "data_alone": with_gpus,
+        "data_alone": place.with_gpus,
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }
@@ -227,7 +242,8 @@ def _run(
             if server is not None:
                 child = server.child(folder, writing_end, log.fileno())
             if child is None:
-                child = StartedChild(folder, writing_end, log, environment_of_children(folder, with_gpus=with_gpus))
+                environment = environment_of_children(folder, with_gpus=place.with_gpus)
+                child = StartedChild(place.module, folder, writing_end, log, environment)
         finally:
             os.close(writing_end)
         stage = "the work"
@@ -272,10 +288,12 @@ def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str,
 class StartedChild:
     """A child started as a new process in a new session; its order is its standard input."""
 
-    def __init__(self, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, module: str, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]
+    ) -> None:
         with (folder / ORDER_FILE).open("rb") as order:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "engine.child.process"],
+                [sys.executable, "-m", module],
                 stdin=order,
                 stdout=log,
                 stderr=log,

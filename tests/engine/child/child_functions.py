@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -138,3 +139,19 @@ def chatter(_order: dict[str, Json], _folder: Path, report_progress: ReportProgr
         sys.stderr.write("noise " * 20 + "\n")
         report_progress("chattering", index, 2000)
     return {}, {}
+
+
+def network(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Its network's interfaces, whether it reaches `port` of its loopback, and whether it reaches a server of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        own = server.getsockname()[1]
+        reached: dict[str, Json] = {"outside": _reaches(cast(int, order["port"])), "own": _reaches(own)}
+    return {}, {"interfaces": [name for _, name in socket.if_nameindex()], **reached}
+
+
+def _reaches(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
