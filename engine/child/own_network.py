@@ -1,12 +1,10 @@
-"""Starts a child in a network namespace of its own, whose loopback is all the network it has.
+"""Puts a child into a network namespace of its own, whose loopback is all the network it has.
 
-For children that start servers: nothing outside can reach them, and they reach nothing. `parent.py` runs this module as
-`python -m engine.child.own_network`; the rest is `process.py`'s. Linux only, as root or with user namespaces. What it
-imports before the namespace exists starts no threads, since a user namespace takes a process with one.
+For children that start servers: nothing outside can reach them, and they reach nothing. Linux only, as root or with
+user namespaces. This module imports nothing that starts threads, since a user namespace takes a process with one.
 """
 
 import ctypes
-import json
 import os
 import socket
 import struct
@@ -52,18 +50,3 @@ def refuse(arguments: dict[str, Any], *_: object) -> NoReturn:
         allowed="Linux, as root or where users may make namespaces",
         field="processes",
     )
-
-
-def _main() -> NoReturn:
-    order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
-    try:
-        enter()
-    except OSError as error:
-        order |= {"function": REFUSE, "arguments": {"reason": error.strerror}}
-    from engine.child.process import carry_out_and_exit  # starts threads
-
-    carry_out_and_exit(order)
-
-
-if __name__ == "__main__":
-    _main()

@@ -159,11 +159,6 @@ class _Place:
     with_gpus: bool
     own_network: bool
 
-    @property
-    def module(self) -> str:
-        """What a new process runs."""
-        return "engine.child.own_network" if self.own_network else "engine.child.process"
-
 
 def _new_folder(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True)))
@@ -231,6 +226,7 @@ def _run(
         "parent": os.getpid(),
         "memory_bytes": limits.memory_bytes,
         "data_alone": place.with_gpus,
+        "own_network": place.own_network,
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }
@@ -243,7 +239,7 @@ def _run(
                 child = server.child(folder, writing_end, log.fileno())
             if child is None:
                 environment = environment_of_children(folder, with_gpus=place.with_gpus)
-                child = StartedChild(place.module, folder, writing_end, log, environment)
+                child = StartedChild(folder, writing_end, log, environment)
         finally:
             os.close(writing_end)
         stage = "the work"
@@ -288,12 +284,10 @@ def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str,
 class StartedChild:
     """A child started as a new process in a new session; its order is its standard input."""
 
-    def __init__(
-        self, module: str, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]) -> None:
         with (folder / ORDER_FILE).open("rb") as order:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module],
+                [sys.executable, "-m", "engine.child"],
                 stdin=order,
                 stdout=log,
                 stderr=log,

@@ -1,7 +1,4 @@
-"""The child's side of `parent.py`: reads an order from standard input, sets its own limits, does the work.
-
-The parent runs it as `python -m engine.child.process`; it is not for people.
-"""
+"""The child's side of `parent.py`: sets its own limits and carries out an order."""
 
 import ctypes
 import importlib
@@ -124,7 +121,3 @@ def _lower(which: int, value: int) -> None:
     _, hard = resource.getrlimit(which)
     lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (lowest, lowest))
-
-
-if __name__ == "__main__":
-    carry_out_and_exit(json.loads(sys.stdin.buffer.read()))

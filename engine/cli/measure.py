@@ -28,6 +28,11 @@ def add_measure(commands: Commands) -> None:
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
     parser.add_argument("--cluster", help="what to simulate; default: the placement's devices, with links without cost")
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of this machine")
+    parser.add_argument(
+        "--processes",
+        action="store_true",
+        help="make each device a process of its own, of one thread, so that bytes really move between devices (Linux)",
+    )
     parser.add_argument("--report", type=Path, help="write the report here, as JSON")
     parser.set_defaults(command=_measure)
 
@@ -72,6 +77,7 @@ def _measure(parsed: argparse.Namespace) -> int:
         steps=parsed.steps,
         threads=parsed.threads,
         run_metadata=parsed.profile,
+        processes=parsed.processes,
     )
     write_report(parsed.report, report)
     return 0

@@ -1,7 +1,8 @@
 """Measures a placement: runs the placed graph on this machine's devices, and compares with the simulated step time.
 
 The graph is executed, as for a profile. On a machine without the placement's GPUs, all its devices become virtual CPU
-devices of TensorFlow, which share the machine's processors, and the report has a note. Soft placement is off.
+devices of TensorFlow, which share the machine's processors, and the report has a note. On request each device becomes a
+process of its own, so that bytes really move. Soft placement is off.
 """
 
 import dataclasses
@@ -29,6 +30,10 @@ VIRTUAL = (
     "This machine lacks GPUs of the placement: the devices were virtual CPU devices of TensorFlow, which "
     "share the machine's processors and pass tensors on without copying them."
 )
+PROCESSES = (
+    "Each device was a process of its own, joined to the others by gRPC over loopback; inputs were constants that lie "
+    "on their devices."
+)
 PARALLEL = "TensorFlow may run two ops of one device at once; the simulator runs one after the other."
 ESTIMATED = "The simulated step time uses estimated costs; a profile on this machine gives closer ones."
 
@@ -45,12 +50,14 @@ def measure(
     steps: int = 10,
     threads: int | None = None,
     run_metadata: Path | None = None,
+    processes: bool = False,
 ) -> dict[str, Json]:
     """Run the graph in `path` under `placement`, JSON {op: device} of all its ops, and report its step time.
 
     The step is also simulated on `cluster`, with CPUs for devices that ran as virtual CPUs; None: the placement's own
     devices, with links that take no time. Costs are those of `run_metadata`, else estimates. `threads` of each op on a
-    CPU; None: the machine's processors shared among the devices. Returns
+    CPU; None: the machine's processors shared among the devices, or one with `processes`, which makes each device a
+    process of its own. Returns
 
     - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `processor_us`, the median time of all threads
       together, which shows a busy machine; `simulated_step_time_us` (None for real GPUs without a cluster) and
@@ -59,7 +66,7 @@ def measure(
     - `executed_ops`, `mismatches` (number of ops that ran on another device than placed), the first `mismatched_ops`
       [[op, placed, ran], ...], `left_out` [[op, why], ...] and `notes`.
 
-    Raises GraphError, PlacementError, SettingsError, LimitError.
+    Raises GraphError, PlacementError, SettingsError (also where no processes can be joined), LimitError.
     """
     require_steps(steps, threads)
     require_graphdef(suffix)
@@ -69,14 +76,15 @@ def measure(
         prepared, _on_cpus(modelled), placement
     )  # and the placement belongs to the graph
     names = [device.name for device in modelled.devices]
-    arrays, texts = _run_placed(path, suffix, placement, names, options, limits, report_progress, steps, threads)
-    on_cpus = bool(texts["virtual"]) or all(device.is_cpu for device in modelled.devices)
+    run: dict[str, Json] = {"devices": [*names], "steps": steps, "threads": threads or 0, "processes": processes}
+    arrays, texts = _run_placed(path, suffix, placement, run, options, limits, report_progress)
+    on_cpus = bool(texts["virtual"]) or processes or all(device.is_cpu for device in modelled.devices)
     simulated_us: float | None = simulated_on_cpus_us
     if not on_cpus:
         simulated_us = _simulated_us(prepared, modelled, placement) if cluster is not None else None
     wall_us, processor_us = arrays["wall_us"].astype(np.float64), arrays["processor_us"].astype(np.float64)
     step_time_us = float(np.median(wall_us))
-    notes = [*prepared.origin.notes, *([VIRTUAL] if texts["virtual"] else []), PARALLEL]
+    notes = [*prepared.origin.notes, *([VIRTUAL] if texts["virtual"] else []), PROCESSES if processes else PARALLEL]
     notes += [ESTIMATED] if run_metadata is None else []
     notes += busy_notes(step_time_us, float(np.median(processor_us))) if on_cpus else []
     return {
@@ -102,25 +110,23 @@ def _run_placed(
     path: Path,
     suffix: str,
     placement: Json,
-    devices: list[str],
+    run: dict[str, Json],
     options: ReadingOptions,
     limits: Limits,
     report_progress: ReportProgress,
-    steps: int,
-    threads: int | None,
 ) -> Results:
-    """The results of `measure_in_child` for a `placement` that fits the graph, on `devices` in their order."""
+    """The results of `measure_in_child` for a `placement` that fits the graph; `run` has its other arguments."""
     assert isinstance(placement, dict)
     require_size(path, limits)
-    order = order_of(path, suffix, options, limits)
-    order |= {"device_of_op": dict(placement), "devices": list(devices), "steps": steps, "threads": threads or 0}
+    order = order_of(path, suffix, options, limits) | {"device_of_op": dict(placement), **run}
     with child_results(
         f"{__name__}_in_child:measure_in_child",
         order,
         limits,
         task=MEASURING,
         report_progress=report_progress,
-        with_gpus=True,
+        with_gpus=not run["processes"],
+        own_network=bool(run["processes"]),
     ) as (results, _):
         return results
 
@@ -136,10 +142,9 @@ def _simulated_us(prepared: PreparedGraph, cluster: Cluster, placement: Json) ->
 
 
 def _on_cpus(cluster: Cluster) -> Cluster:
-    """The cluster with CPUs for all its devices."""
-    return dataclasses.replace(
-        cluster, devices=tuple(dataclasses.replace(device, kind="CPU", own=None) for device in cluster.devices)
-    )
+    """The cluster with CPUs in place of all devices that are none."""
+    cpus = (each if each.is_cpu else dataclasses.replace(each, kind="CPU", own=None) for each in cluster.devices)
+    return dataclasses.replace(cluster, devices=tuple(cpus))
 
 
 def _own_cluster(placement: Json) -> Cluster:

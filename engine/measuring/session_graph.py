@@ -7,7 +7,7 @@ variances) are positive, counters start at 0. Times of kernels hardly depend on 
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,6 +162,26 @@ def _initializer(seed: int, op: Any) -> Any:
     return tf.raw_ops.Assign(ref=op.outputs[0], value=value).op
 
 
+def with_constants(graph: Message, feeds: Mapping[str, Any]) -> Message:
+    """A copy of `graph` in which the inputs are constants of the values in `feeds`, on the devices that have them.
+
+    A session of several processes would send values that it feeds to them anew in each step.
+    """
+    filled = type(graph)()
+    filled.CopyFrom(graph)
+    for node in filled.node:
+        if node.name in feeds:
+            dtype = tf.dtypes.as_dtype(node.attr["dtype"].type)
+            value = tf.make_tensor_proto(feeds[node.name], dtype)
+            node.op = "Const"
+            del node.input[:]
+            node.attr["value"].tensor.CopyFrom(value)
+            for key in [key for key in node.attr if key not in ("dtype", "value", COLOCATION)]:
+                del node.attr[key]
+            node.attr["dtype"].type = dtype.as_datatype_enum
+    return filled
+
+
 def session_settings(threads: int, parallel_ops: int, cpu_devices: int = 1) -> Message:
     """A ConfigProto without graph rewriting, so that measured ops have the graph's names.
 
@@ -219,15 +239,22 @@ class StepTimes:
     """time of all threads together; with one thread, the step time on an otherwise idle machine"""
 
 
-def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps: int, progress: Steps) -> StepTimes:
-    """Run `steps` steps and take their times. Raises GraphError."""
+def timed(
+    session: Any,
+    fetches: Sequence[Any],
+    feeds: Mapping[Any, Any],
+    steps: int,
+    progress: Steps,
+    processor_seconds: Callable[[], float] = time.process_time,
+) -> StepTimes:
+    """Run `steps` steps and take their times; `processor_seconds` is the clock of all that runs. Raises GraphError."""
     wall_us, processor_us = [], []
     for _ in range(steps):
         progress.next()
-        wall, processor = time.perf_counter(), time.process_time()
+        wall, processor = time.perf_counter(), processor_seconds()
         run(session, fetches, feeds)
         wall_us.append((time.perf_counter() - wall) * 1e6)
-        processor_us.append((time.process_time() - processor) * 1e6)
+        processor_us.append((processor_seconds() - processor) * 1e6)
     return StepTimes(tuple(wall_us), tuple(processor_us))
 
 

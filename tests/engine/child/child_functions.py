@@ -142,7 +142,7 @@ def chatter(_order: dict[str, Json], _folder: Path, report_progress: ReportProgr
 
 
 def network(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Its network's interfaces, whether it reaches `port` of its loopback, and whether it reaches a server of its own."""
+    """Its network's interfaces, whether it reaches `port` of its loopback, and whether it reaches its own server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = server.getsockname()[1]
         reached: dict[str, Json] = {"outside": _reaches(cast(int, order["port"])), "own": _reaches(own)}

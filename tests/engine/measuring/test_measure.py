@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from engine.cli.main import main
 from engine.costs.measured import with_measured
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graphs.reading_options import ReadingOptions
-from engine.measuring.measurement import VIRTUAL, measure
+from engine.measuring.measurement import PARALLEL, PROCESSES, VIRTUAL, measure
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
 
@@ -61,6 +62,34 @@ def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, pla
     costs = with_measured(prepared.costs, prepared.graph, read_step_stats(profiled.path, LIMITS))
     (report,) = api.simulate(dataclasses.replace(prepared, costs=costs), cpus, [dict(placement)])
     return cast(float, cast(dict[str, Any], report)["step_time_us"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
+def test_each_device_may_be_a_process_of_its_own(
+    prepared: api.PreparedGraph, profiled: Profiled, tiny_cnn_path: Path
+) -> None:
+    device_of_group = np.random.default_rng(0).integers(0, 2, prepared.grouping.group_count)
+    placement: dict[str, Any] = {
+        op: f"/device:CPU:{device_of_group[group]}"
+        for op, group in zip(prepared.graph.op_names, prepared.grouping.group_of_op, strict=True)
+    }
+    told = measure(
+        tiny_cnn_path,
+        ".pb",
+        placement,
+        AS_IT_IS,
+        LIMITS,
+        cluster=api.parse_cluster("2xCPU"),
+        steps=3,
+        run_metadata=profiled.path,
+        processes=True,
+    )
+    processes = {f"/device:CPU:{index}": f"/job:worker/replica:0/task:{index}/device:CPU:0" for index in range(2)}
+    assert told["devices"] == processes and not told["virtual"] and told["threads"] == 1
+    assert told["mismatches"] == 0 and told["executed_ops"] > 0.9 * prepared.graph.op_count
+    assert PROCESSES in told["notes"] and PARALLEL not in told["notes"]
+    assert 0 < told["fastest_us"] <= told["step_time_us"] and told["processor_us"] > 0
+    assert told["measured_over_simulated"] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,129 @@
+"""The devices of this machine on which a placed graph runs: TensorFlow's own, or a process for each. In the child.
+
+Devices of one process pass tensors on without a copy. Processes are servers of TensorFlow, which send each other the
+bytes by gRPC. A server runs whatever it is sent, so the child that starts some has a network of its own
+(`engine/child/own_network.py`); it is itself the first of them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from engine.graphs.device_string import DeviceString, parse_device_string
+from engine.graphs.tensorflow.messages import Message
+from engine.measuring.device_server import JOB, READY, started_server
+from engine.measuring.session_graph import session_settings, v1
+
+FIRST_PORT = 40_000
+"""in a network of its own every port is free"""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesHere:
+    """Devices that are ready to run a graph."""
+
+    names: Mapping[str, str]
+    """device of a placement → device of this machine"""
+    virtual: bool
+    """whether they are virtual CPUs of one process in place of other devices"""
+    threads: int
+    """of each op on a CPU"""
+    target: str
+    """what a session connects to; empty: this process"""
+    settings: Message
+    """ConfigProto of a session"""
+    processor_seconds: Callable[[], float]
+    """processor time so far, of all threads of all processes"""
+
+    @contextmanager
+    def session(self) -> Iterator[Any]:
+        """A session on the present default graph; variables live as long as it does."""
+        if self.target:
+            v1.Session.reset(self.target)
+        with v1.Session(self.target, config=self.settings) as session:
+            yield session
+
+
+def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> DevicesHere:
+    """TensorFlow's devices in this process for those of a placement, of which so many are `used`.
+
+    If the machine lacks a device that is no CPU, all become virtual CPUs, in their order. `threads` 0: the processors,
+    shared among the used devices.
+    """
+    gpus = len(tf.config.list_physical_devices("GPU"))
+    parts = [_parts(name) for name in names]
+    virtual = any(part.type != "CPU" and not (part.type == "GPU" and int(part.index) < gpus) for part in parts)
+    chosen = [("CPU", index) for index in range(len(names))] if virtual else [(p.type, int(p.index)) for p in parts]
+    cpus = 1 + max((index for type_, index in chosen if type_ == "CPU"), default=0)
+    threads = threads or max(1, len(os.sched_getaffinity(0)) // used)
+    settings = session_settings(threads, parallel_ops=used, cpu_devices=cpus)
+    settings.allow_soft_placement = False
+    written = {
+        name: f"/job:localhost/replica:0/task:0/device:{type_}:{index}"
+        for name, (type_, index) in zip(names, chosen, strict=True)
+    }
+    return DevicesHere(written, virtual, threads, "", settings, time.process_time)
+
+
+@contextmanager
+def a_process_for_each(names: Sequence[str], threads: int) -> Iterator[DevicesHere]:
+    """A process for each device of a placement, with `threads` for each op (0: one). The child has its own network."""
+    threads = threads or 1
+    addresses = [f"127.0.0.1:{FIRST_PORT + index}" for index in range(len(names))]
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_worker(addresses, index, threads)) for index in range(1, len(names))]
+        for worker in workers:
+            assert worker.stdout is not None
+            if worker.stdout.readline().strip() != READY:
+                raise RuntimeError(f"a device's process ended with status {worker.wait()}")
+        server = started_server(addresses, 0, threads)
+        settings = session_settings(threads, parallel_ops=1)
+        settings.allow_soft_placement = False
+        written = {name: f"/job:{JOB}/replica:0/task:{index}/device:CPU:0" for index, name in enumerate(names)}
+        clocks = [_processor_clock(worker.pid) for worker in workers]
+        yield DevicesHere(
+            names=written,
+            virtual=False,
+            threads=threads,
+            target=server.target,
+            settings=settings,
+            processor_seconds=lambda: time.process_time() + sum(map(time.clock_gettime, clocks)),
+        )
+
+
+@contextmanager
+def _worker(addresses: Sequence[str], index: int, threads: int) -> Iterator[subprocess.Popen[str]]:
+    """The process of device `index`, which is killed at the end."""
+    order = {"addresses": list(addresses), "index": index, "threads": threads, "parent": os.getpid()}
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "engine.measuring.device_server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},  # it works in another folder
+    )
+    try:
+        assert worker.stdin is not None
+        with worker.stdin as pipe:
+            pipe.write(json.dumps(order))
+        yield worker
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def _processor_clock(pid: int) -> int:
+    """The id of the clock of a process's processor time. Source: clock_getcpuclockid of the Linux kernel's ABI."""
+    return (~pid << 3) | 2
+
+
+def _parts(name: str) -> DeviceString:
+    return parse_device_string(name, name)
