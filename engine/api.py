@@ -73,6 +73,7 @@ from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.calibrating.calibration import calibrate
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.number_words import bytes_words, part_words
@@ -309,6 +310,7 @@ __all__ = [
     "build",
     "build_family",
     "bytes_words",
+    "calibrate",
     "chain_csv",
     "check_policy",
     "check_run_metadata",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from engine.cli.bench import add_bench, add_experiments
 from engine.cli.build import add_build
+from engine.cli.calibrate import add_calibrate
 from engine.cli.compare import add_compare
 from engine.cli.compile import add_compile
 from engine.cli.inspect import add_inspect
@@ -28,6 +29,7 @@ COMMANDS = (
     add_apply,
     add_profile,
     add_measure,
+    add_calibrate,
     add_build,
     add_compile,
     add_bench,

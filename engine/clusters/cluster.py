@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.calibration import Calibration
 from engine.clusters.device_kinds import CATALOGUE, KINDS, DeviceKind, class_of_kind
 from engine.errors import ClusterError, shortened
 
@@ -99,6 +100,8 @@ class Cluster:
     memory_model: MemoryModel
     op_rest_of_kind: Mapping[str, float] = field(default_factory=dict)
     """kind → rest of its devices"""
+    calibration: Calibration | None = None
+    """what was measured on this machine; the simulator does not read it"""
 
     def __post_init__(self) -> None:
         count = len(self.devices)

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.calibration import calibration_of_json, calibration_to_json
 from engine.clusters.cluster import (
     LARGEST_BANDWIDTH_BYTES_PER_US,
     LONGEST_US,
@@ -40,7 +41,7 @@ def cluster_of_json(value: Json) -> Cluster:
 
     Raises ClusterError.
     """
-    fields = object_of(value, "cluster", ("devices", "kinds", "links", "op_rest_us", "memory_model"))
+    fields = object_of(value, "cluster", ("devices", "kinds", "links", "op_rest_us", "memory_model", "calibration"))
     own_kinds = own_kinds_of_json(fields.get("kinds", {}))
     devices = _devices(fields.get("devices"), own_kinds)
     require_used(own_kinds, {device.kind for device in devices})
@@ -63,6 +64,7 @@ def cluster_of_json(value: Json) -> Cluster:
         op_rest_us=op_rest_us,
         op_rest_of_kind=op_rest_of_kind,
         memory_model=_choice(fields, "cluster", "memory_model", MemoryModel.FULL),
+        calibration=calibration_of_json(fields["calibration"]) if "calibration" in fields else None,
     )
 
 
@@ -103,6 +105,7 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
         },
         "op_rest_us": _op_rests_to_json(cluster),
         "memory_model": cluster.memory_model.value,
+        **({"calibration": calibration_to_json(cluster.calibration)} if cluster.calibration else {}),
     }
 
 

@@ -14,10 +14,13 @@ OWN_KINDS = " (own kinds)"
 def name_of_cluster(cluster: Cluster) -> str:
     """The cluster's shorthand, such as `2xK80+CPU`, followed by `OTHERWISE` if it does not describe all of it.
 
-    No shorthand has a kind that the cluster describes itself: `OWN_KINDS` follows.
+    No shorthand has a kind that the cluster describes itself: `OWN_KINDS` follows. A calibrated cluster has the day of
+    its measurements instead.
     """
     runs = [(kind, len(list(run))) for kind, run in groupby(device.kind for device in cluster.devices)]
     name = "+".join(kind if count == 1 else f"{count}x{kind}" for kind, count in runs)
+    if cluster.calibration is not None:
+        return f"{name} (measured {cluster.calibration.date})"
     if any(device.own for device in cluster.devices):
         return name + OWN_KINDS
     usual = parse_cluster(name)

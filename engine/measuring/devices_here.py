@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from engine.child.parent import environment_of_children
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.tensorflow.messages import Message
 from engine.measuring.device_server import JOB, READY, started_server
@@ -108,7 +110,8 @@ def _worker(addresses: Sequence[str], index: int, threads: int) -> Iterator[subp
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},  # it works in another folder
+        cwd=Path(__file__).parents[2],
+        env=environment_of_children(Path.cwd()),
     )
     try:
         assert worker.stdin is not None

@@ -133,6 +133,7 @@ def links(fields: str) -> str:
     return '{"devices": [' + ONE + ", " + OTHER + '], "links": {' + fields + "}}"
 
 
+FIELDS = "devices, kinds, links, op_rest_us, memory_model, calibration"
 MISTAKES = {
     "": f"cluster: no devices; {SHORTHAND}",
     "  \n": f"cluster: no devices; {SHORTHAND}",
@@ -156,8 +157,8 @@ MISTAKES = {
     "[" * 100_000: "the JSON is nested 100000 levels deep; allowed: 32 levels",
     '{"a":' * 40 + "1" + "}" * 40: "the JSON is nested 40 levels deep; allowed: 32 levels",
     "[" + "[]," * 200_000 + "[]]": "the JSON holds about 400003 values; allowed: 100000 values",
-    "[]": "cluster: an empty list; allowed: an object with devices, kinds, links, op_rest_us, memory_model",
-    '"2xK80"': "cluster: '2xK80'; allowed: an object with devices, kinds, links, op_rest_us, memory_model",
+    "[]": f"cluster: an empty list; allowed: an object with {FIELDS}",
+    '"2xK80"': f"cluster: '2xK80'; allowed: an object with {FIELDS}",
     "{}": "devices: nothing; allowed: a list of 1 to 256 devices",
     '{"devices": []}': "devices: 0 devices; allowed: a list of 1 to 256 devices",
     '{"devices": {}}': "devices: an empty object; allowed: a list of 1 to 256 devices",

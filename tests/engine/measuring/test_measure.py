@@ -73,7 +73,7 @@ def test_each_device_may_be_a_process_of_its_own(
         op: f"/device:CPU:{device_of_group[group]}"
         for op, group in zip(prepared.graph.op_names, prepared.grouping.group_of_op, strict=True)
     }
-    told = measure(
+    told: Any = measure(
         tiny_cnn_path,
         ".pb",
         placement,

@@ -1,0 +1,185 @@
+"""Calibrates this machine: runs small trials on its processors and describes it as a cluster with the measured figures.
+
+Each device is a process with one thread, joined to the other by TensorFlow's gRPC over the loopback of a network of its
+own, so bytes really move between them. Nothing of a user's is run.
+"""
+
+import datetime
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from engine.child.parent import Limits, ReportProgress, child_results, no_progress
+from engine.clusters.calibration import Calibration, MeasuredFigure
+from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
+from engine.clusters.device_kinds import DeviceKind
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.formats.reading import prepare
+from engine.measuring.calibrating import fitting, trials
+from engine.measuring.calibrating.fitting import Times, TrialWork, figure
+
+KIND = "this-CPU"
+DEVICES = 2
+"""processes that stand for devices; links to more of them would be alike"""
+MOST_ROUNDS = 100
+STEPS = 7
+"""of each trial in a round"""
+OPS_FILE = "ops.pb"
+CALIBRATING = "measuring this machine"
+CALIBRATING_LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=1800.0)
+MOST_NOISE = 0.2
+"""by which rounds of one computation may differ: on a busier machine the figures would mean nothing"""
+SHARED = 0.5
+"""transfers that delay each other by more of their time than this wait for each other in the model"""
+
+
+def calibrate(
+    report_progress: ReportProgress = no_progress,
+    *,
+    rounds: int = 5,
+    most_noise: float = MOST_NOISE,
+    limits: Limits = CALIBRATING_LIMITS,
+) -> Cluster:
+    """The cluster of two processes of this machine, of one thread each, with the measured figures in its `calibration`.
+
+    `rounds` over all trials give each figure its range. Raises SettingsError where no network namespace can be made, or
+    where rounds of one computation differ by more than `most_noise`, a share.
+    """
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
+    names = [f"/device:CPU:{index}" for index in range(DEVICES)]
+    order: dict[str, Json] = {"devices": [*names], "threads": 1, "rounds": rounds, "steps": STEPS}
+    with child_results(
+        "engine.measuring.calibrating.trials_in_child:trials_in_child",
+        order,
+        limits,
+        task=CALIBRATING,
+        report_progress=report_progress,
+        own_network=True,
+    ) as ((arrays, _), folder):
+        times = {name: array.astype(np.float64) for name, array in arrays.items()}
+        work = _work_of_ops(folder / OPS_FILE)
+    require_quiet(times, most_noise)
+    return calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), _today())
+
+
+def require_quiet(times: Times, most_noise: float) -> None:
+    """Raise SettingsError if the machine did other work meanwhile."""
+    noise = float(fitting.noise(times).max())
+    if noise > most_noise:
+        raise SettingsError(
+            f"the machine was busy with other work: one computation took up to {100 * noise:.0f} % longer than before",
+            where="calibrate",
+            allowed=f"at most {100 * most_noise:.0f} %, on an idle machine",
+        )
+
+
+def _work_of_ops(path: Path) -> dict[str, TrialWork]:
+    """By name, the operations and bytes that the engine counts for each op of the trials."""
+    prepared = prepare(path, path.suffix, no_progress, Limits(), groups=None)
+    costs, place = prepared.costs, {name: op for op, name in enumerate(prepared.graph.op_names)}
+    return {
+        op.name: TrialWork(float(costs.flops[place[op.name]]), float(costs.moved_bytes[place[op.name]]))
+        for op in trials.OPS
+    }
+
+
+def calibrated_cluster(
+    times: Times, work: Mapping[str, TrialWork], names: list[str], memory_of_device: int, machine: str, date: str
+) -> Cluster:
+    """The cluster that the times of the trials describe."""
+    figures = figures_of(times, work)
+    kind = DeviceKind(
+        name=KIND,
+        device_class="CPU",
+        memory_bytes=memory_of_device,
+        peak_gflops=figures["peak_gflops"].value,
+        memory_bandwidth_bytes_per_us=figures["memory_bandwidth_bytes_per_us"].value,
+        source=f"measured on {machine}, {date}",
+        efficiency=figures["efficiency"].value,
+        op_rest_us=figures["op_rest_us"].value,
+    )
+    count = len(names)
+    apart = ~np.eye(count, dtype=bool)
+    return Cluster(
+        devices=tuple(Device(name, KIND, memory_of_device, kind) for name in names),
+        contention=Contention.PAIR if figures["waiting_share"].value > SHARED else Contention.NONE,
+        bandwidth_bytes_per_us=np.full((count, count), figures["bandwidth_bytes_per_us"].value),
+        latency_us=np.where(apart, figures["latency_us"].value, 0.0),
+        link_rest_us=0.0,
+        op_rest_us=kind.op_rest_us,
+        memory_model=MemoryModel.FULL,
+        calibration=Calibration(machine, date, MappingProxyType(figures)),
+    )
+
+
+def figures_of(times: Times, work: Mapping[str, TrialWork]) -> dict[str, MeasuredFigure]:
+    """All figures by name."""
+    latency_us, bandwidth = fitting.link(times)
+    reached = fitting.roofline(times, work)
+    step_us, joined_step_us = fitting.step_us(times)
+    chain = f"chains of {trials.FEW_OPS:,} and {trials.MANY_OPS:,} ops without work"
+    sizes = f"{trials.LINK_BYTES[0]} bytes to {trials.LINK_BYTES[-1] // 2**20} MiB"
+    large = f"{trials.LARGE_BYTES // 2**20} MiB"
+    shown = {
+        "noise": figure(fitting.noise(times), "share by which rounds of one computation took longer than the fastest"),
+        "op_rest_us": figure(fitting.op_overhead_us(times), f"µs an op costs beside its work: {chain}"),
+        "step_us": figure(step_us, "µs a step costs beside its ops, on one device"),
+        "joined_step_us": figure(joined_step_us, "µs of a step that sends 4 bytes to the other device and waits"),
+        "latency_us": figure(latency_us, f"µs before a transfer's bytes: tensors of {sizes} to and fro, a fitted line"),
+        "bandwidth_bytes_per_us": figure(bandwidth, "bytes a µs between the devices: the same line"),
+        **{
+            f"transfer_us.{size}": figure(fitting.hop_us(times, size), f"µs a transfer of {size:,} bytes adds")
+            for size in trials.LINK_BYTES
+        },
+        "further_small_transfer_us": figure(
+            fitting.further_transfer_us(times, trials.SMALL_BYTES),
+            "µs each further tensor of 4 bytes sent at once takes",
+        ),
+        "waiting_share": figure(
+            fitting.waiting_share(times), f"share of a transfer of {large} by which one the same way delays another"
+        ),
+        "opposite_share": figure(
+            fitting.opposite_share(times), f"share of transfers of {large} by which those the other way delay them"
+        ),
+        **{
+            f"overlap_share.{at}": figure(
+                fitting.overlap_share(times, at), f"share of transfers and of a computation on the {at} that overlap"
+            )
+            for at in ("sender", "receiver")
+        },
+        "peak_gflops": figure(reached.peak_gflops, "10⁹ operations a second of the fastest matrix product, float32"),
+        "memory_bandwidth_bytes_per_us": figure(
+            reached.bandwidth_bytes_per_us,
+            "bytes a µs of the fastest of Relu, AddV2 and Tanh, on 16 MiB",
+        ),
+        "efficiency": figure(reached.efficiency, "share of peak and bandwidth that ops reach: the geometric mean"),
+    }
+    for name, rounds in reached.efficiency_of_op.items():
+        shown[f"efficiency.{name}"] = figure(rounds, "share of peak and bandwidth that this op reaches")
+    return shown
+
+
+def memory_bytes() -> int:
+    """The memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def machine_words() -> str:
+    """The processors of this machine, in words."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    return f"{os.cpu_count()} × {named}"
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()

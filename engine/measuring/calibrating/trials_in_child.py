@@ -1,0 +1,234 @@
+"""Runs the trials of a calibration: the child's side of `calibration.py`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import tensorflow as tf
+
+from engine.child.parent import ReportProgress, Results
+from engine.events import Json
+from engine.measuring.calibrating import trials
+from engine.measuring.calibrating.calibration import OPS_FILE
+from engine.measuring.calibrating.trials import OPS, OpSize
+from engine.measuring.devices_here import a_process_for_each
+from engine.measuring.session_graph import Steps, initializers, run, timed
+
+STAGE = "measuring this machine"
+FLOAT_BYTES = 4
+COMPUTED = 2
+"""matrix products of 1024 × 1024 of a computation beside transfers"""
+
+
+def trials_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """[rounds] the fastest step in µs of each trial, as an array by its name; the graph of the ops as `OPS_FILE`.
+
+    The fastest of a round's steps, since other work on the machine only adds.
+
+    `devices`, `threads` of each op, `rounds` over all trials, `steps` of each trial in a round.
+    """
+    names, threads = cast(list[str], order["devices"]), cast(int, order["threads"])
+    rounds, steps = cast(int, order["rounds"]), cast(int, order["steps"])
+    report_progress("loading TensorFlow", 0, 0)
+    with a_process_for_each(names, threads) as here, tf.Graph().as_default() as graph:
+        made = TrialGraph([here.names[name] for name in names])
+        made.make_all()
+        (folder / OPS_FILE).write_bytes(_graph_of_ops().SerializeToString(deterministic=True))
+        start = initializers(graph.get_operations())
+        times: dict[str, list[float]] = {name: [] for name in made.targets}
+        with here.session() as session:
+            run(session, start, {})
+            progress = Steps(report_progress, STAGE, 0, (rounds + 1) * steps * len(times))
+            for number in range(-1, rounds):  # the first round warms up
+                for name, targets in made.targets.items():
+                    wall_us = timed(session, targets, {}, steps, progress).wall_us
+                    if number >= 0:
+                        times[name].append(min(wall_us))
+    return {name: np.array(values) for name, values in times.items()}, {}
+
+
+def _graph_of_ops() -> Any:
+    """A GraphDef with one copy of each op of `OPS`, for its operations and bytes."""
+    with tf.Graph().as_default() as graph:
+        made = TrialGraph(["/device:CPU:0"])
+        made.make_ops(copies=1)
+        return graph.as_graph_def()
+
+
+@dataclass(slots=True)
+class TrialGraph:
+    """The trials as parts of the default graph."""
+
+    devices: Sequence[str]
+    """of this machine; two, or one for the ops alone"""
+    targets: dict[str, list[Any]] = field(default_factory=dict)
+    """trial → the ops that its step runs"""
+    _variables: dict[tuple[str, tuple[int, ...]], Any] = field(default_factory=dict)
+
+    def make_all(self) -> None:
+        """Make every trial."""
+        self._make_overheads()
+        for size in trials.LINK_BYTES:
+            for local in (True, False):
+                self._make_hops(size, local=local)
+        for size in (trials.SMALL_BYTES, trials.LARGE_BYTES):
+            for count in (1, trials.AT_ONCE):
+                self._make_sent(size, count)
+        self._make_sent(trials.LARGE_BYTES, trials.OVERLAPPED_TRANSFERS)
+        self._make_sent(trials.LARGE_BYTES, trials.OVERLAPPED_TRANSFERS, back=True)
+        self._make_sent(trials.LARGE_BYTES, trials.OVERLAPPED_TRANSFERS, both=True)
+        for at in ("sender", "receiver"):
+            self._make_computing(at)
+        self.make_ops(trials.COPIES)
+
+    def make_ops(self, copies: int) -> None:
+        """Make so many copies of each op of `OPS` on the first device, named `NAME`, `NAME_1`, ..."""
+        with tf.device(self.devices[0]):
+            for size in OPS:
+                made = [MAKERS[size.type](self, size, size.name + f"_{copy}" * (copy > 0)) for copy in range(copies)]
+                self.targets[trials.op_trial(size.name, 1)] = made[:1]
+                if copies > 1:
+                    self.targets[trials.op_trial(size.name, copies)] = made
+
+    def variable(self, *shape: int, device: int = 0, number: int = 0) -> Any:
+        """A variable of random numbers on a device; the same one for the same arguments."""
+        key = (f"{device}-{number}", shape)
+        if key not in self._variables:
+            with tf.device(self.devices[device]):
+                name = f"variable_{device}_{number}_{'x'.join(map(str, shape))}"
+                self._variables[key] = tf.raw_ops.VariableV2(shape=shape, dtype=tf.float32, shared_name=name, name=name)
+        return self._variables[key]
+
+    def _make_overheads(self) -> None:
+        with tf.device(self.devices[0]):
+            end = self.variable(1)
+            for length in range(1, trials.MANY_OPS + 1):
+                end = tf.raw_ops.Neg(x=end)
+                if length in (trials.FEW_OPS, trials.MANY_OPS):
+                    self.targets[trials.overhead(length)] = [end.op]
+
+    def _make_hops(self, size: int, *, local: bool) -> None:
+        end = self.variable(max(1, size // FLOAT_BYTES))
+        for hop in range(trials.HOPS):
+            with tf.device(self.devices[0 if local else (hop + 1) % 2]):
+                end = tf.raw_ops.Neg(x=end)
+        self.targets[trials.there_and_back(size, local=local)] = [end.op]
+
+    def _make_sent(self, size: int, count: int, *, back: bool = False, both: bool = False) -> None:
+        """Send variables, and take their shapes at the other end, which costs next to nothing."""
+        ways = [(0, 1), (1, 0)] if both else [(1, 0)] if back else [(0, 1)]
+        taken = []
+        for source, target in ways:
+            for number in range(count):
+                sent = self.variable(max(1, size // FLOAT_BYTES), device=source, number=number)
+                with tf.device(self.devices[target]):
+                    taken.append(tf.raw_ops.Shape(input=sent).op)
+        self.targets[trials.sent_at_once(size, count, back=back, both=both)] = taken
+
+    def _make_computing(self, at: str) -> None:
+        device = 0 if at == "sender" else 1
+        with tf.device(self.devices[device]):
+            end = matrix = self.variable(1024, 1024, device=device)
+            for _ in range(COMPUTED):
+                end = tf.raw_ops.MatMul(a=matrix, b=end)
+        self.targets[trials.computing(at, alone=True)] = [end.op]
+        transfers = self.targets[trials.TRANSFERS_ALONE]
+        self.targets[trials.computing(at, alone=False)] = [end.op, *transfers]
+
+
+def _matmul(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    rows, inner, columns = size.shape
+    return tf.raw_ops.MatMul(a=graph.variable(rows, inner), b=graph.variable(inner, columns), name=name).op
+
+
+def _conv2d(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    return tf.raw_ops.Conv2D(input=_image(graph, size), filter=_filter(graph, size), name=name, **SAME).op
+
+
+def _conv2d_input(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    return tf.raw_ops.Conv2DBackpropInput(
+        input_sizes=size.shape[:4],
+        filter=_filter(graph, size),
+        out_backprop=_image_out(graph, size),
+        name=name,
+        **SAME,
+    ).op
+
+
+def _conv2d_filter(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    return tf.raw_ops.Conv2DBackpropFilter(
+        input=_image(graph, size),
+        filter_sizes=_filter_shape(size),
+        out_backprop=_image_out(graph, size),
+        name=name,
+        **SAME,
+    ).op
+
+
+def _depthwise(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    filter_ = _filter(graph, size)
+    return tf.raw_ops.DepthwiseConv2dNative(input=_image(graph, size), filter=filter_, name=name, **SAME).op
+
+
+SAME: dict[str, Any] = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+
+
+def _image(graph: TrialGraph, size: OpSize) -> Any:
+    return graph.variable(*size.shape[:4])
+
+
+def _image_out(graph: TrialGraph, size: OpSize) -> Any:
+    return graph.variable(*size.shape[:3], size.shape[4])
+
+
+def _filter(graph: TrialGraph, size: OpSize) -> Any:
+    return graph.variable(*_filter_shape(size))
+
+
+def _filter_shape(size: OpSize) -> tuple[int, ...]:
+    *_, channels, channels_out, width = size.shape
+    return width, width, channels, channels_out
+
+
+def _batch_norm(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    channels = size.shape[-1]
+    scale, nothing = graph.variable(channels), tf.zeros([0])
+    return tf.raw_ops.FusedBatchNormV3(
+        x=graph.variable(*size.shape), scale=scale, offset=scale, mean=nothing, variance=nothing, name=name
+    ).y.op
+
+
+def _max_pool(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    window, strides = [1, 3, 3, 1], [1, 2, 2, 1]
+    values = graph.variable(*size.shape)
+    return tf.raw_ops.MaxPool(input=values, ksize=window, strides=strides, padding="SAME", name=name).op
+
+
+MAKERS: Mapping[str, Callable[[TrialGraph, OpSize, str], Any]] = {
+    "MatMul": _matmul,
+    "Conv2D": _conv2d,
+    "Conv2DBackpropInput": _conv2d_input,
+    "Conv2DBackpropFilter": _conv2d_filter,
+    "DepthwiseConv2dNative": _depthwise,
+    "FusedBatchNormV3": _batch_norm,
+    "MaxPool": _max_pool,
+    "Relu": lambda graph, size, name: tf.raw_ops.Relu(features=graph.variable(*size.shape), name=name).op,
+    "Tanh": lambda graph, size, name: tf.raw_ops.Tanh(x=graph.variable(*size.shape), name=name).op,
+    "AddV2": lambda graph, size, name: (
+        tf.raw_ops.AddV2(x=graph.variable(*size.shape), y=graph.variable(*size.shape, number=1), name=name).op
+    ),
+    "BiasAdd": lambda graph, size, name: (
+        tf.raw_ops.BiasAdd(value=graph.variable(*size.shape), bias=graph.variable(size.shape[-1]), name=name).op
+    ),
+    "Mean": lambda graph, size, name: tf.raw_ops.Mean(input=graph.variable(*size.shape), axis=[0, 1, 2], name=name).op,
+    "Softmax": lambda graph, size, name: tf.raw_ops.Softmax(logits=graph.variable(*size.shape), name=name).op,
+    "ConcatV2": lambda graph, size, name: (
+        tf.raw_ops.ConcatV2(values=[graph.variable(*size.shape)] * 2, axis=3, name=name).op
+    ),
+    "Transpose": lambda graph, size, name: (
+        tf.raw_ops.Transpose(x=graph.variable(*size.shape), perm=[1, 0], name=name).op
+    ),
+}
+"""op type → what makes an op of it"""
