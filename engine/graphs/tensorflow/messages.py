@@ -18,6 +18,10 @@ NO_MEMORY = "alloc failed"
 """text in the error by which protobuf's parser reports that memory ran out; the error is that of a damaged message"""
 
 
+class BarePackage(ModuleType):
+    """TensorFlow as a package that runs nothing."""
+
+
 def load_messages(name: str) -> ModuleType:
     """Import a generated module of messages, such as `tensorflow.core.framework.graph_pb2`.
 
@@ -27,16 +31,16 @@ def load_messages(name: str) -> ModuleType:
         found = importlib.util.find_spec("tensorflow")
         if found is None or found.submodule_search_locations is None:
             raise GraphError("TensorFlow is not installed", allowed="an installation with requirements.txt")
-        bare = ModuleType("tensorflow")
+        bare = BarePackage("tensorflow")
         bare.__path__ = list(found.submodule_search_locations)
+        bare.__spec__ = found  # torch looks for it
         sys.modules["tensorflow"] = bare
     return importlib.import_module(name)
 
 
 def load_tensorflow() -> None:
     """Load TensorFlow itself, also after its messages alone were loaded: their classes stay the same."""
-    bare = sys.modules.get("tensorflow")
-    if bare is not None and bare.__spec__ is None:
+    if isinstance(sys.modules.get("tensorflow"), BarePackage):
         del sys.modules["tensorflow"]
     importlib.import_module("tensorflow")
 
