@@ -74,6 +74,7 @@ from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.calibrating.calibration import calibrate
+from engine.measuring.many import measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.number_words import bytes_words, part_words
@@ -340,6 +341,7 @@ __all__ = [
     "learned_until",
     "list_settings",
     "measure",
+    "measure_many",
     "methods",
     "model_explorer_graph",
     "obstacle",

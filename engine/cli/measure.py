@@ -9,6 +9,7 @@ from engine.cli import Commands
 from engine.cli.graph_arguments import cluster_named, print_progress, write_report
 from engine.cli.placement_arguments import read_placements
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
+from engine.errors import SettingsError
 
 LEFT_OUT_SHOWN = 5
 
@@ -25,13 +26,22 @@ def add_measure(commands: Commands) -> None:
     """Add the command `measure GRAPH --placement placement.json`."""
     parser = commands.add_parser("measure", help="run a placed graph on this machine, and compare with the simulator")
     _add_run(parser, "the processors, shared among the devices")
-    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
+    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
     parser.add_argument("--cluster", help="what to simulate; default: the placement's devices, with links without cost")
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of this machine")
     parser.add_argument(
         "--processes",
         action="store_true",
         help="make each device a process of its own, of one thread, so that bytes really move between devices (Linux)",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of a list of placements: how often each is run (default %(default)s)"
+    )
+    parser.add_argument(
+        "--kept",
+        type=Path,
+        help="of a list of placements: the file of finished rounds, from which another call continues (default: the "
+        "placements' name with .rounds.json)",
     )
     parser.add_argument("--report", type=Path, help="write the report here, as JSON")
     parser.set_defaults(command=_measure)
@@ -66,10 +76,13 @@ def _profile(parsed: argparse.Namespace) -> int:
 
 
 def _measure(parsed: argparse.Namespace) -> int:
+    placement = read_placements(parsed.placement)
+    if isinstance(placement, list):
+        return _measure_many(parsed, placement)
     report = api.measure(
         parsed.graph,
         parsed.graph.suffix,
-        read_placements(parsed.placement),
+        placement,
         reading_options(parsed),
         api.MEASURING_LIMITS,
         print_progress,
@@ -78,6 +91,26 @@ def _measure(parsed: argparse.Namespace) -> int:
         threads=parsed.threads,
         run_metadata=parsed.profile,
         processes=parsed.processes,
+    )
+    write_report(parsed.report, report)
+    return 0
+
+
+def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int:
+    if parsed.cluster is None:
+        raise SettingsError("there is none", where="--cluster", allowed="what a list of placements is compared with")
+    report = api.measure_many(
+        parsed.graph,
+        parsed.graph.suffix,
+        placements,
+        reading_options(parsed),
+        api.MEASURING_LIMITS,
+        print_progress,
+        cluster=cluster_named(parsed.cluster),
+        kept=parsed.kept or parsed.placement.with_suffix(".rounds.json"),
+        rounds=parsed.rounds,
+        steps=parsed.steps,
+        run_metadata=parsed.profile,
     )
     write_report(parsed.report, report)
     return 0

@@ -47,9 +47,7 @@ class DevicesHere:
 
     @contextmanager
     def session(self) -> Iterator[Any]:
-        """A session on the present default graph; variables live as long as it does."""
-        if self.target:
-            v1.Session.reset(self.target)
+        """A session on the present default graph. Variables of processes outlive it, under their names."""
         with v1.Session(self.target, config=self.settings) as session:
             yield session
 

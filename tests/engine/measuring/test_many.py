@@ -1,0 +1,109 @@
+"""Many placements measured for real, in rounds that a second call does not repeat, and what is refused."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import api
+from engine.cli.main import main
+from engine.errors import ClusterError, PlacementError, SettingsError
+from engine.graphs.reading_options import ReadingOptions
+from engine.measuring import many
+from engine.measuring.many import measure_many
+from tests.engine.measuring.conftest import LIMITS
+
+AS_IT_IS = ReadingOptions()
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
+
+
+@pytest.fixture
+def placements(prepared: api.PreparedGraph) -> list[api.Json]:
+    """All ops on the first device; half of the groups there; each second group there."""
+    groups = prepared.grouping.group_of_op
+    count = prepared.grouping.group_count
+    chosen = [np.zeros(count, int), np.arange(count) * 2 // count, np.arange(count) % 2]
+    return [
+        {op: f"/device:CPU:{of[group]}" for op, group in zip(prepared.graph.op_names, groups, strict=True)}
+        for of in chosen
+    ]
+
+
+@LINUX
+def test_each_placement_is_measured_in_every_round_and_kept_rounds_are_not_repeated(
+    placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many, "NOISE_SHARE", np.inf)
+    listed, report, kept = (tmp_path / name for name in ("placements.json", "report.json", "placements.rounds.json"))
+    listed.write_text(json.dumps(placements))
+    command = ["measure", str(tiny_cnn_path), "--placement", str(listed), "--cluster", "2xCPU", "--steps", "2"]
+    assert main([*command, "--rounds", "1", "--report", str(report)]) == 0
+    first = json.loads(kept.read_text())
+    assert [[visit[0] for visit in visits] for visits in first["rounds"]] == [[0, *sorted_others(first), 0]]
+    assert main([*command, "--rounds", "2", "--report", str(report)]) == 0
+    rounds = json.loads(kept.read_text())["rounds"]
+    assert len(rounds) == 2 and rounds[0] == first["rounds"][0]
+    told = json.loads(report.read_text())
+    assert [len(row["rounds_us"]) for row in told["placements"]] == [2, 2, 2]
+    times = [visit[1:] for visits in rounds for visit in visits[:-1] if visit[0] == 1]
+    assert told["placements"][1]["step_time_us"] == np.median(times)
+    assert told["placements"][1]["fastest_us"] == np.min(times)
+    assert all(row["simulated_step_time_us"] > 0 for row in told["placements"])
+    assert told["noise"] >= 0 and told["spread"] > 0 and set(told["fidelity"]) >= {"spearman", "top_1_regret"}
+    with pytest.raises(SettingsError, match=r"^--kept: placements.rounds.json holds rounds of another graph, of other"):
+        measure(tiny_cnn_path, list(reversed(placements)), kept)
+
+
+def sorted_others(kept: Any) -> list[int]:
+    """The visits between the first and the last, which are each of the other placements once."""
+    others = [visit[0] for visit in kept["rounds"][0][1:-1]]
+    assert sorted(others) == [1, 2]
+    return others
+
+
+def measure(path: Path, placements: list[api.Json], kept: Path, cluster: str = "2xCPU", **more: Any) -> Any:
+    on = api.parse_cluster(cluster)
+    return measure_many(path, ".pb", placements, AS_IT_IS, LIMITS, cluster=on, kept=kept, steps=2, **more)
+
+
+def test_noise_that_hides_the_order_is_refused_with_its_figure(
+    placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "rounds.json"
+    monkeypatch.setattr(many, "_digest", lambda _order: "of these")
+    visits = [[0, 100.0, 100.0], [1, 110.0, 110.0], [2, 121.0, 121.0], [0, 120.0, 120.0]]
+    kept.write_text(json.dumps({"of": "of these", "rounds": [visits]}))
+    with pytest.raises(SettingsError) as raised:
+        measure(tiny_cnn_path, placements, kept, rounds=1)
+    assert str(raised.value).startswith(
+        "measure: the machine is too noisy to tell these placements apart: one placement differs from itself by "
+        "12.9 %, the placements from each other by 9.5 %; allowed: at most 0.5 of it; measure on an idle machine"
+    )
+
+
+def test_what_cannot_be_compared_is_refused(placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "rounds.json"
+    with pytest.raises(PlacementError, match=r"^placement: 1 placements; allowed: a list of 2 to 500 placements$"):
+        measure(tiny_cnn_path, placements[:1], kept)
+    with pytest.raises(SettingsError, match=r"^rounds: 0; allowed: 1 to 100$"):
+        measure(tiny_cnn_path, placements, kept, rounds=0)
+    on_gpus: list[api.Json] = [
+        {op: str(device).replace("CPU", "GPU") for op, device in placement.items()}
+        for placement in placements
+        if isinstance(placement, dict)
+    ]
+    with pytest.raises(ClusterError, match=r"^cluster: this machine lacks devices of the cluster; allowed: this mach"):
+        measure(tiny_cnn_path, on_gpus, kept, "2xK80")
+    assert not kept.exists()
+
+
+def test_a_list_of_placements_asks_for_a_cluster(
+    placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = tmp_path / "placements.json"
+    listed.write_text(json.dumps(placements))
+    assert main(["measure", str(tiny_cnn_path), "--placement", str(listed)]) == 2
+    assert capsys.readouterr().err == "--cluster: there is none; allowed: what a list of placements is compared with\n"
