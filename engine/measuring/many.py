@@ -49,11 +49,11 @@ def measure_many(
     """Run the graph in `path` under each of `placements`, JSON {op: device}, and compare with the simulated steps.
 
     They are simulated on `cluster`, whose devices must be this machine's; CPUs are a process each. `kept` is the file
-    of the finished rounds; one that belongs to other placements is refused. Returns `placements`, one object for each with
-    `step_time_us` (the median of its steps), `fastest_us`, `rounds_us` (medians) and `simulated_step_time_us`; `noise`
-    and `spread`, see `fidelity.MeasuredSteps`; and `fidelity`, see `fidelity.fidelity`. Raises GraphError, PlacementError,
-    ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread, so that the
-    measurements say nothing of the order of the placements; the rounds stay.
+    of the finished rounds; one that belongs to other placements is refused. Returns `placements`, one object for each
+    with `step_time_us` (the median of its steps), `fastest_us`, `rounds_us` (medians) and `simulated_step_time_us`;
+    `noise` and `spread`, see `MeasuredSteps`; and `fidelity`, see `fidelity.fidelity`. Raises GraphError,
+    PlacementError, ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread,
+    so that the measurements say nothing of the order of the placements; the rounds stay.
     """
     require_steps(steps, None)
     require_graphdef(suffix)
