@@ -126,11 +126,12 @@ class Costs:
         times = np.full((len(wanted), len(self.output_offset) - 1), np.nan)
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
         for index, (name, device_class, figures) in enumerate(wanted):
+            if figures is not None and len(self.moved_bytes) and name not in row_of_kind:
+                times[index] = self._time_by_work(figures)  # the row `CPU` is that of a kind, not of all CPUs
+                continue
             for kind in (name, device_class, ANY_KIND):
                 if kind in row_of_kind:
                     times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
-            if figures is not None and len(self.moved_bytes) and name not in row_of_kind:
-                times[index] = np.where(np.isnan(times[index]), self._time_by_work(figures), times[index])
         return times * self.trips if len(self.trips) else times
 
     def _time_by_work(self, kind: DeviceKind) -> NDArray[np.float64]:

@@ -68,10 +68,15 @@ def test_the_time_of_an_op_is_its_work_by_the_kinds_figures() -> None:
     assert times.tolist() == pytest.approx(expected)
 
 
-def test_a_cpu_of_ones_own_is_a_cpu() -> None:
+def test_a_cpu_of_ones_own_is_a_cpu_with_its_own_times() -> None:
     kind: Json = {**WAFER, "class": "CPU"}
     cluster = parse_cluster(json.dumps({"devices": [{"name": "/CPU:0", "kind": "Mine"}], "kinds": {"Mine": kind}}))
     assert cluster.devices[0].is_cpu
+    costs = estimated()
+    assert "CPU" in costs.kinds, "a kind whose name is that of its class"
+    assert (
+        costs.time_on_devices(cluster.devices)[0].tolist() == costs.time_on_devices(cluster_with().devices)[0].tolist()
+    )
 
 
 def test_a_cluster_with_kinds_of_its_own_is_written_and_read_whole() -> None:
