@@ -18,6 +18,7 @@ TOLD_AND_COMPUTED = {
     "build --seed": "0",
     "profile --threads": "as many as processors",
     "measure --threads": "the processors, shared among the devices",
+    "measure --kept": "the placements' name with .rounds.json",
 }
 """of options without a default of their own: what their command does without them; tests of the commands show it"""
 OF_A_SAVED_MODEL = "serving_default, or the only one"
