@@ -1,0 +1,251 @@
+"""Simulated beside measured: many placements of three graphs, run by two processes of this machine.
+
+`python -m experiments fidelity` writes docs/results/fidelity.{md,png}. It calibrates the machine first, then runs 60
+placements of each graph: random ones, some along a search, and those of methods. Simulated step times are those of an
+uncalibrated cluster, of the calibrated one, and of that with measured op times. Finished parts stay in
+docs/results/kept/fidelity, so a second call continues; a quiet machine is needed. Source of the question: Addanki et
+al., NeurIPS 2019, appendix A.5.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import VERSION, api
+from engine.bench.problems import problem_on
+from engine.errors import SettingsError
+from engine.graphs.reading_options import ReadingOptions
+from engine.problem import Budget
+from experiments.best_found import ledger_of_run
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.sensitivity import placements_of_a_search
+
+COMMAND = "python -m experiments fidelity"
+NAME = "fidelity"
+WORK = Path(".cache") / "fidelity"
+UNCALIBRATED = "2xCPU"
+RANDOM, ALONG = 20, 20
+METHODS = {"single_device": 1, "human_expert": 1, "m_topo": 1, "m_etf": 1, "m_sct": 1, "heft": 1}
+"""method → seeds"""
+SEARCHES = {"scotch": 4, "brkga": 3, "local_search": 4, "auto": 3}
+"""the same, of methods that draw"""
+EVALUATIONS = 2000
+ROUNDS, STEPS = 5, 5
+PROFILED_STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredGraph:
+    """A graph of the zoo, at a size whose ops take some ms on one thread of a processor."""
+
+    name: str
+    settings: Mapping[str, api.Json]
+
+    @property
+    def words(self) -> str:
+        """Its name with its settings."""
+        return ", ".join([self.name, *(f"{name} {value}" for name, value in self.settings.items())])
+
+
+GRAPHS = (
+    MeasuredGraph("inception_v3", {"batch": 4}),
+    MeasuredGraph("nmt", {"batch": 32, "steps": 8, "units": 512, "vocabulary": 8000}),
+    MeasuredGraph("nasnet", {"batch": 4}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Costing:
+    """Costs and links with which steps are simulated."""
+
+    words: str
+    cluster: str
+    profiled: bool
+
+
+def run(folder: Path, report: ReportLine) -> str:
+    """Calibrate and measure what is missing, write `folder`/fidelity.{md,png}, and return the page."""
+    kept = folder / "kept" / NAME
+    kept.mkdir(parents=True, exist_ok=True)
+    machine = calibrated(kept, report)
+    found: dict[str, dict[str, dict[str, Any] | str]] = {}
+    for graph in GRAPHS:
+        found[graph.words] = measured(graph, machine, kept, report)
+        write_page(folder, NAME, page(found, machine))
+    draw(found, folder / f"{NAME}.png")
+    return page(found, machine)
+
+
+def calibrated(kept: Path, report: ReportLine) -> str:
+    """The JSON of the calibrated cluster, measured once."""
+    path = kept / "machine.json"
+    if not path.exists():
+        report("calibrating this machine")
+        path.write_text(json.dumps(api.cluster_to_json(api.calibrate(lambda *_: None)), indent=1) + "\n")
+    return path.read_text()
+
+
+def costings(machine: str) -> tuple[Costing, ...]:
+    """The three ways in which steps are simulated."""
+    return (
+        Costing("before calibration", UNCALIBRATED, profiled=False),
+        Costing("calibrated", machine, profiled=False),
+        Costing("calibrated, measured op times", machine, profiled=True),
+    )
+
+
+def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine) -> dict[str, dict[str, Any] | str]:
+    """Costing → the report of `api.measure_many`, or the line that says why there is none."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    stem = graph.words.replace(", ", "-").replace(" ", "_")
+    path, profile = WORK / f"{stem}.pb", WORK / f"{stem}.profile.pb"
+    if not path.exists():
+        report(f"building {graph.words}")
+        api.build(graph.name, path, lambda *_: None, graph.settings)
+    if not profile.exists():
+        report(f"profiling {graph.words}")
+        options, limits = ReadingOptions(), api.MEASURING_LIMITS
+        api.profile(path, ".pb", profile, options, limits, lambda *_: None, steps=PROFILED_STEPS, threads=1)
+    placements = placements_of(path, machine, kept / f"{stem}.placements.json", report)
+    found: dict[str, dict[str, Any] | str] = {}
+    for costing in costings(machine):
+        report(f"{graph.words}, {costing.words}")
+        try:
+            found[costing.words] = api.measure_many(
+                path,
+                ".pb",
+                placements,
+                ReadingOptions(),
+                api.MEASURING_LIMITS,
+                lambda stage, done, total: report(f"{stage}: {done} of {total}") if done == 0 else None,
+                cluster=api.parse_cluster(costing.cluster),
+                kept=kept / f"{stem}.rounds.json",
+                rounds=ROUNDS,
+                steps=STEPS,
+                run_metadata=profile if costing.profiled else None,
+            )
+        except SettingsError as error:  # too noisy: the page says so
+            found[costing.words] = str(error)
+    return found
+
+
+def placements_of(path: Path, machine: str, kept: Path, report: ReportLine) -> list[api.Json]:
+    """{op: device} of each placement; made once, so that kept rounds stay valid."""
+    prepared, cluster = api.prepare(path, ".pb", lambda *_: None, api.Limits()), api.parse_cluster(machine)
+    if not kept.exists():
+        report(f"placing {path.stem}")
+        kept.write_text(json.dumps(chosen(prepared, machine).tolist()) + "\n")
+    groups = np.array(json.loads(kept.read_text()), dtype=np.int32)
+    of_ops = groups[:, prepared.grouping.group_of_op]
+    return [dict(api.devices_to_json(prepared, cluster, devices)) for devices in of_ops]
+
+
+def chosen(prepared: api.PreparedGraph, machine: str) -> NDArray[np.int32]:
+    """[placements, groups] random ones with every share of the second device, some along a search, and methods'."""
+    groups, rng = prepared.grouping.group_count, np.random.default_rng(0)
+    shares = np.linspace(0.025, 0.975, RANDOM)
+    random = (rng.random((RANDOM, groups)) < shares[:, None]).astype(np.int32)
+    along = placements_of_a_search(prepared, api.parse_cluster(machine))
+    along = along[np.linspace(0, len(along) - 1, ALONG).round().astype(int)]
+    found = []
+    for method, seeds in (METHODS | SEARCHES).items():
+        for seed in range(seeds):
+            problem = problem_on(prepared, machine, EVALUATIONS)
+            ledger = ledger_of_run(problem, Budget(EVALUATIONS), method, np.random.default_rng(seed))
+            if ledger is not None and ledger.best_placement is not None:
+                found.append(ledger.best_placement)
+    return np.concatenate([random, along, np.array(found, dtype=np.int32)])
+
+
+HEAD = (
+    "graph, simulated with",
+    "noise",
+    "spread",
+    "Spearman",
+    "reachable",
+    "Kendall, fastest 20",
+    "pairs in order",
+    "top-1 regret",
+    "median ratio",
+    "ratios",
+)
+
+
+def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str) -> str:
+    """The whole page."""
+    calibration = api.parse_cluster(machine).calibration
+    assert calibration is not None
+    rows, refused = [], []
+    for graph, reports in found.items():
+        for words, report in reports.items():
+            if isinstance(report, str):
+                refused.append(f"- {graph}: {report}")
+                break
+            rows.append([f"{graph}: {words}", *_cells(report)])
+    return "\n".join(
+        [
+            "# Simulated beside measured",
+            "",
+            f"`{COMMAND}`; Placeto Explorer {VERSION}; {calibration.machine}, calibrated on {calibration.date}. Two",
+            f"processes of one thread, joined by gRPC; {ROUNDS} rounds of {STEPS} steps of each placement. Placements:",
+            f"{RANDOM} random, {ALONG} along a search, and those of {', '.join(METHODS | SEARCHES)}.",
+            "",
+            '"Noise" is the scatter of one measurement, "spread" that of the placements. "Reachable" is the Spearman',
+            'correlation of one round with the others. "Pairs in order" counts pairs that differ by more than twice',
+            "the noise. Ratios are measured over simulated. [measuring.md](../measuring.md) explains each figure.",
+            "",
+            *table_of_figures(HEAD, rows),
+            "",
+            *refused,
+            "",
+            "![Measured over simulated step times of each placement](fidelity.png)",
+            "",
+        ]
+    )
+
+
+def _cells(report: dict[str, Any]) -> list[str]:
+    of = report["fidelity"]
+    return [
+        f"{report['noise']:.1%}",
+        f"{report['spread']:.1%}",
+        _figure(of["spearman"]),
+        _figure(of["reachable_spearman"]),
+        _figure(of["kendall_fastest"]),
+        "" if of["ordered_pairs"] is None else f"{of['ordered_pairs']:.1%} of {of['pairs']:,}",
+        f"{of['top_1_regret']:.1%}",
+        f"{of['median_ratio']:.2f}",
+        f"{of['least_ratio']:.2f} to {of['greatest_ratio']:.2f}",
+    ]
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def draw(found: Mapping[str, Mapping[str, dict[str, Any] | str]], path: Path) -> None:
+    """A panel for each graph: measured over simulated step times, with the line on which they are equal."""
+    import matplotlib as mpl  # imported here, since a server never draws
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(found), figsize=(5 * len(found), 4), layout="constrained", squeeze=False)
+    for panel, (graph, reports) in zip(axes[0], found.items(), strict=True):
+        for words, report in reports.items():
+            if not isinstance(report, str):
+                rows = report["placements"]
+                simulated = [row["simulated_step_time_us"] / 1e3 for row in rows]
+                panel.scatter(simulated, [row["step_time_us"] / 1e3 for row in rows], s=8, label=words)
+        panel.axline((0, 0), slope=1, color="grey", linewidth=0.8)
+        panel.set(title=graph, xlabel="simulated step, ms")
+    axes[0][0].set(ylabel="measured step, ms")
+    if axes[0][0].get_legend_handles_labels()[0]:
+        axes[0][0].legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)

@@ -1,0 +1,80 @@
+"""Simulated beside measured, with measurements in closed form: placements, resuming, the page, and a noisy machine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import api
+from engine.errors import SettingsError
+from experiments import fidelity
+from experiments.fidelity import MeasuredGraph, chosen
+from tests.engine.small_runs import prepared_graph
+
+MACHINE: dict[str, api.Json] = {
+    "devices": [{"name": f"/device:CPU:{index}", "kind": "CPU"} for index in range(2)],
+    "calibration": {"machine": "2 × a processor", "date": "2026-01-31", "figures": {}},
+}
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What was measured: a small graph stands for all, nothing is run, and measured steps are twice the simulated."""
+    made: list[dict[str, Any]] = []
+    machine = api.parse_cluster(json.dumps(MACHINE))
+
+    def measure_many(path: Path, _suffix: str, placements: list[api.Json], *_: object, **more: Any) -> dict[str, Any]:
+        made.append({"path": path, "placements": placements, **more})
+        reports: Any = api.simulate(prepared_graph(20), machine, placements)
+        times = [report["step_time_us"] for report in reports]
+        rows = [{"simulated_step_time_us": time_us, "step_time_us": 2 * time_us} for time_us in times]
+        of: dict[str, Any] = dict.fromkeys(("spearman", "kendall_fastest", "ordered_pairs"), 1.0)
+        of |= {"reachable_spearman": None, "pairs": 1770, "top_1_regret": 0.0}
+        of |= dict.fromkeys(("median_ratio", "least_ratio", "greatest_ratio"), 2.0)
+        return {"placements": rows, "noise": 0.01, "spread": 0.2, "fidelity": of}
+
+    monkeypatch.setattr(fidelity, "WORK", tmp_path / "work")
+    monkeypatch.setattr(fidelity, "GRAPHS", (MeasuredGraph("nmt", {"batch": 2}),))
+    monkeypatch.setattr(fidelity, "EVALUATIONS", 60)
+    monkeypatch.setattr("engine.api.calibrate", lambda *_: machine)
+    monkeypatch.setattr("engine.api.build", lambda _name, path, *_: path.write_bytes(b"graph"))
+    monkeypatch.setattr("engine.api.profile", lambda _path, _suffix, out, *_, **__: out.write_bytes(b"profile"))
+    monkeypatch.setattr("engine.api.prepare", lambda *_: prepared_graph(20))
+    monkeypatch.setattr("engine.api.measure_many", measure_many)
+    return made
+
+
+def test_sixty_placements_are_simulated_in_three_ways(calls: list[dict[str, Any]], tmp_path: Path) -> None:
+    text = fidelity.run(tmp_path, lambda _: None)
+    assert text == (tmp_path / "fidelity.md").read_text() and (tmp_path / "fidelity.png").exists()
+    assert "| nmt, batch 2: calibrated | 1.0% | 20.0% | 1.00 |  | 1.00 | 100.0% of 1,770 | 0.0% | 2.00 |" in text
+    assert "2 × a processor, calibrated on 2026-01-31" in text
+    before, calibrated, with_profile = calls
+    assert before["cluster"].calibration is None and calibrated["cluster"].calibration is not None
+    assert calibrated["run_metadata"] is None and with_profile["run_metadata"].read_bytes() == b"profile"
+    assert before["kept"] == calibrated["kept"] == with_profile["kept"]
+    assert before["placements"] == calibrated["placements"] == with_profile["placements"]
+    fidelity.run(tmp_path, lambda _: None)
+    assert calls[3]["placements"] == before["placements"], "kept rounds belong to the same placements"
+
+
+def test_random_ones_use_every_share_and_methods_are_among_them() -> None:
+    found = chosen(prepared_graph(20), json.dumps(MACHINE))
+    random, rest = found[: fidelity.RANDOM], found[fidelity.RANDOM :]
+    assert np.all(np.diff(random.mean(axis=1)[[0, 10, 19]]) > 0)
+    assert len(rest) >= fidelity.ALONG + sum(fidelity.SEARCHES.values())
+    assert any(len(np.unique(placement)) == 1 for placement in rest), "one device is a method's answer"
+
+
+def test_a_noisy_machine_is_said_on_the_page(
+    calls: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise SettingsError("the machine is too noisy", where="measure", allowed="a quiet one")
+
+    monkeypatch.setattr("engine.api.measure_many", refuse)
+    text = fidelity.run(tmp_path, lambda _: None)
+    assert "- nmt, batch 2: measure: the machine is too noisy; allowed: a quiet one" in text
+    assert not calls
