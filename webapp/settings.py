@@ -28,6 +28,8 @@ FAMILIES_FOLDER = environment.folder("PLACETO_FAMILIES", DATA_FOLDER / "families
 """The cache of prepared graphs of the families that policies are trained on."""
 DEFAULT_POLICY = Path(environment.text("PLACETO_DEFAULT_POLICY", str(BASE_FOLDER / "policies" / "default.safetensors")))
 """The file of the policy that comes with a release, if there is one."""
+MACHINE = Path(environment.text("PLACETO_MACHINE", str(DATA_FOLDER / "machine.json")))
+"""The cluster JSON that `python -m engine calibrate` has written on this machine, if there is one."""
 
 HEARTBEAT_SECONDS = environment.seconds("PLACETO_HEARTBEAT_SECONDS", 10.0, lowest=0.1, highest=600.0)
 """The time between two heartbeats of a worker, and between two rounds of a reaper."""

@@ -26,10 +26,16 @@ BROWSER_ARGUMENTS = [
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the application."""
+    return tmp_path_factory.mktemp("application") / "data"
+
+
+@pytest.fixture(scope="session")
+def address(data_folder: Path) -> Iterator[str]:
     """The address of an application that runs for all browser tests."""
-    folder, port = tmp_path_factory.mktemp("application"), free_port()
-    with application(folder / "data", port, folder / "output") as running:
+    port = free_port()
+    with application(data_folder, port, data_folder.parent / "output") as running:
         running.wait_for_line(f"ready at http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"
 

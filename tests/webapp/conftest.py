@@ -79,6 +79,7 @@ def data_folder(tmp_path: Path, settings: Settings) -> Path:
     settings.DATA_FOLDER = folder
     settings.FAMILIES_FOLDER = folder / "families"
     settings.DEFAULT_POLICY = folder / "no-policy.safetensors"
+    settings.MACHINE = folder / "machine.json"
     settings.NOTICES_URL = f"unix://{folder}/no-redis.sock"
     return folder
 

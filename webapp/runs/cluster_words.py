@@ -13,11 +13,16 @@ BYTES_PER_US_IN_A_GB_PER_S = 1000.0
 
 
 def cluster_words(cluster: api.Json) -> str:
-    """The kinds of the devices, such as `2 × K80 + CPU`. `cluster`: cluster JSON of docs/formats.md."""
+    """The kinds of the devices, such as `2 × K80 + CPU`, and when they were measured, if they were.
+
+    `cluster`: cluster JSON of docs/formats.md.
+    """
     assert isinstance(cluster, dict) and isinstance(cluster["devices"], list)
     kinds = [str(device["kind"]) for device in cluster["devices"] if isinstance(device, dict)]
     counts = [(kind, len(list(alike))) for kind, alike in groupby(kinds)]
-    return " + ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in counts)
+    words = " + ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in counts)
+    calibration = cluster.get("calibration")
+    return f"{words} (measured {calibration['date']})" if isinstance(calibration, dict) else words
 
 
 def links_words(cluster: api.Json) -> str:

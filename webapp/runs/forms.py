@@ -14,6 +14,7 @@ from engine import api
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
+from webapp.runs.this_machine import CHOICE, LABEL, this_machine
 from webapp.user_errors import add_to_form
 
 GIBIBYTE = 1024**3
@@ -123,12 +124,7 @@ class ProblemForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kinds = api.device_kinds()
-        self._choices("device_kind", [(kind.name, kind.name) for kind in kinds])
-        self._attributes(
-            "device_kind",
-            {kind.name: {"data-memory-bytes": kind.memory_bytes, "data-class": kind.device_class} for kind in kinds},
-        )
+        self._offer_devices()
         offered = offered_policies()
         self.default_fault = offered.default_fault
         self._policies = {str(policy.id): policy for policy in offered.policies}
@@ -137,6 +133,21 @@ class ProblemForm(forms.Form):
         ]
         self._choices("policy", [("", "none: start from scratch"), *words])
         self.fields["policy"].help_text = self._policy_help()
+
+    def _offer_devices(self) -> None:
+        """The kinds of the catalogue and, where it has been measured, this machine as a whole."""
+        kinds = api.device_kinds()
+        choices = [(kind.name, kind.name) for kind in kinds]
+        attributes: dict[str, Mapping[str, object]] = {
+            kind.name: {"data-memory-bytes": kind.memory_bytes, "data-class": kind.device_class} for kind in kinds
+        }
+        self._machine = this_machine()
+        if self._machine.cluster is not None:
+            choices.append((CHOICE, LABEL))
+            attributes[CHOICE] = self._machine.attributes
+        self._choices("device_kind", choices)
+        self._attributes("device_kind", attributes)
+        self.fields["device_kind"].help_text = self._machine.fault
 
     @property
     def policies(self) -> list[Policy]:
@@ -186,6 +197,8 @@ class ProblemForm(forms.Form):
         if text:
             return self._parsed(text, "cluster")
         kind, count = self.cleaned_data.get("device_kind"), self.cleaned_data.get("device_count")
+        if kind == CHOICE:
+            return self._whole_machine()
         for name, value in (("device_kind", kind), ("device_count", count)):
             if not value and name not in self.errors:
                 self.add_error(name, "This field is required, unless you describe a cluster below.")
@@ -197,6 +210,12 @@ class ProblemForm(forms.Form):
         if cluster is None or memory_gib is None:
             return cluster
         return self._with_memory(cluster, count, memory_gib)
+
+    def _whole_machine(self) -> api.Cluster | None:
+        """This machine's cluster, which has its own memory."""
+        if self.cleaned_data.get("memory_gib") is not None:
+            self.add_error("memory_gib", "This machine has the memory that was measured; leave this empty.")
+        return self._machine.cluster
 
     def _with_memory(self, cluster: api.Cluster, count: int, memory_gib: float) -> api.Cluster | None:
         """`cluster` with other memory on its first `count` devices, those of the chosen kind."""

@@ -4,7 +4,7 @@ import { find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
 import { checkEntries, wrongEntries } from "./form-errors.js";
 import { fillNumbers } from "../ui/page-numbers.js";
-import { INCOMPLETE, showMemory } from "./run-form.js";
+import { INCOMPLETE, showDevices } from "./run-form.js";
 
 /**
  * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
@@ -34,7 +34,7 @@ export function enhanceComparisonForm(form) {
     const isWrong = Object.keys(wrongEntries(form)).length > 0;
     setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : comparisonWords(chosen));
     find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
-    showMemory(form);
+    showDevices(form);
   };
   checkEntries(form);
   form.addEventListener("input", update);

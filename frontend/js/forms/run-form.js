@@ -8,14 +8,15 @@ import { formatBytes, formatCount } from "../ui/format.js";
 export const INCOMPLETE = "One of the entries above is missing or out of range.";
 
 /**
- * Attributes of the options: `data-memory-bytes` for a device kind; `data-presets` (names separated by spaces),
+ * Attributes of the options: `data-memory-bytes` for a device kind, `data-whole` (its words) for one
+ * that is a whole cluster; `data-presets` (names separated by spaces),
  * `data-takes-a-policy` and `data-policy-preset` (the preset that takes one) for a method.
  *
  * @param {HTMLFormElement} form
  */
 export function enhanceRunForm(form) {
   const update = () => {
-    showMemory(form);
+    showDevices(form);
     showMethod(form);
     showPresets(form);
     showPolicy(form);
@@ -38,12 +39,23 @@ export function enhanceRunForm(form) {
   update();
 }
 
-/** @param {HTMLFormElement} form */
-export function showMemory(form) {
+/**
+ * Show the memory of the chosen kind; a whole machine has its own number of devices, memory and CPUs.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function showDevices(form) {
+  const chosen = optionOf(form, "device_kind")?.dataset ?? {};
+  for (const name of ["device_count", "memory_gib", "with_cpu"]) {
+    const input = field(form, name);
+    if (input !== null) {
+      input.disabled = chosen.whole !== undefined;
+    }
+  }
   const memory = field(form, "memory_gib");
-  const bytes = Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
+  const bytes = Number(chosen.memoryBytes);
   if (memory instanceof HTMLInputElement && bytes > 0) {
-    memory.placeholder = `${bytes / 1024 ** 3}`;
+    memory.placeholder = `${Math.round((bytes / 1024 ** 3) * 100) / 100}`;
   }
 }
 
@@ -106,7 +118,8 @@ function showSummary(form) {
   const cpu = withCpu instanceof HTMLInputElement && withCpu.checked ? " and a CPU" : "";
   const bytes = Number(field(form, "memory_gib")?.value) * 1024 ** 3 || Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
   const memory = bytes > 0 ? ` with ${formatBytes(bytes)} each` : "";
-  const cluster = own ? "your own cluster" : `${formatCount(count)} × ${kind}${memory}${cpu}`;
+  const devices = optionOf(form, "device_kind")?.dataset.whole ?? `${formatCount(count)} × ${kind}${memory}${cpu}`;
+  const cluster = own ? "your own cluster" : devices;
   const method = optionOf(form, "method")?.textContent?.trim() ?? "";
   const evaluations = Number(field(form, "evaluations")?.value);
   const zeroShot = field(form, "evaluations")?.disabled ?? false;

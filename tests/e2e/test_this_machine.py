@@ -1,0 +1,51 @@
+"""A run on the machine that was measured: chosen as a whole, and named on the run's page."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import create_project, expect_status, part, upload
+
+pytestmark = pytest.mark.e2e
+
+KIND = {"class": "CPU", "peak_gflops": 200.0, "memory_bandwidth_bytes_per_us": 28_000.0, "memory_bytes": 10**10}
+MACHINE: dict[str, Any] = {
+    "devices": [{"name": f"/device:CPU:{index}", "kind": "this-CPU"} for index in range(2)],
+    "kinds": {"this-CPU": KIND},
+    "links": {"bandwidth_bytes_per_us": 1200.0, "latency_us": 200.0},
+    "calibration": {"machine": "2 × a processor", "date": "2026-01-31", "figures": {}},
+}
+WORDS = "this machine, 2 × a processor, measured 2026-01-31"
+
+
+@pytest.fixture(autouse=True)
+def measured(data_folder: Path, address: str) -> Iterator[None]:
+    """Calibrate has written the machine into the data folder of the application at `address`."""
+    assert address
+    path = data_folder / "machine.json"
+    path.write_text(json.dumps(MACHINE))
+    yield
+    path.unlink()
+
+
+def test_this_machine_is_chosen_as_a_whole(page: Page, training_graph: Path) -> None:
+    create_project(page, "This machine")
+    upload(page, training_graph)
+    of_kind = [page.get_by_label(name, exact=True) for name in ("Number of devices", "Include a CPU")]
+    page.get_by_label("Kind", exact=True).select_option("This machine")
+    for field in (*of_kind, page.get_by_label("Memory per device (GiB)", exact=True)):
+        expect(field).to_be_disabled()
+    expect(part(page, "summary")).to_contain_text(f"on {WORDS}, at most")
+    page.get_by_label("Kind", exact=True).select_option("K80")
+    for field in of_kind:
+        expect(field).to_be_enabled()
+    page.get_by_label("Kind", exact=True).select_option("This machine")
+    page.get_by_label("Evaluations", exact=True).fill("50")
+    page.get_by_role("button", name="Start run").click()
+    page.wait_for_url("**/runs/*/")
+    expect_status(page, "done")
+    expect(page.locator("p.lead")).to_contain_text("2 × this-CPU (measured 2026-01-31)")

@@ -1,0 +1,82 @@
+"""A person chooses the machine that was measured, where there is one."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.runs.models import Run
+from webapp.runs.placing import request_of
+from webapp.runs.this_machine import CHOICE
+
+FIGURE = {"value": 200.0, "low": 190.0, "high": 210.0, "how": "µs"}
+MACHINE: dict[str, Any] = {
+    "devices": [{"name": f"/device:CPU:{index}", "kind": "this-CPU"} for index in range(2)],
+    "kinds": {
+        "this-CPU": {
+            "class": "CPU",
+            "peak_gflops": 200.0,
+            "memory_bandwidth_bytes_per_us": 28_000.0,
+            "memory_bytes": 10**10,
+        }
+    },
+    "links": {"bandwidth_bytes_per_us": 1200.0, "latency_us": 200.0},
+    "calibration": {"machine": "2 × a processor", "date": "2026-01-31", "figures": {"latency_us": FIGURE}},
+}
+
+
+def start(client: Client, graph: Graph, **changes: str) -> Any:
+    form = {"device_kind": CHOICE, "device_count": "", "method": "auto", "evaluations": "100", "seed": "0"}
+    return client.post(f"/graphs/{graph.id}/runs/", form | changes, headers={"accept": "application/json"})
+
+
+@pytest.fixture
+def measured(settings: Settings) -> None:
+    settings.MACHINE.write_text(json.dumps(MACHINE))
+
+
+def page_of(client: Client, graph: Graph) -> str:
+    return client.get(f"/graphs/{graph.id}/").content.decode()
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_measured_machine_is_offered_and_placed_on(client: Client, ready_graph: Graph) -> None:
+    words = "this machine, 2 × a processor, measured 2026-01-31"
+    option = f'<option value="{CHOICE}" data-whole="{words}" data-memory-bytes="10000000000" data-class="CPU">'
+    assert f"{option}This machine</option>" in page_of(client, ready_graph)
+    assert start(client, ready_graph).status_code == 302
+    cluster = request_of(Run.objects.get()).cluster
+    assert api.cluster_to_json(cluster) == api.cluster_to_json(api.parse_cluster(json.dumps(MACHINE)))
+    assert "measured 2026-01-31" in client.get(f"/runs/{Run.objects.get().id}/").content.decode()
+
+
+@pytest.mark.usefixtures("measured")
+def test_it_has_its_own_memory(client: Client, ready_graph: Graph) -> None:
+    response = start(client, ready_graph, memory_gib="3")
+    assert response.status_code == 400
+    assert "This machine has the memory that was measured; leave this empty." in response.content.decode()
+
+
+def test_without_a_measurement_nothing_is_offered(client: Client, ready_graph: Graph) -> None:
+    assert CHOICE not in page_of(client, ready_graph)
+    assert start(client, ready_graph).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("{", "machine.json is not offered: line 1, column 2: this is not JSON; allowed: one JSON value."),
+        ("2xK80", "machine.json is not offered: it is no cluster that `calibrate` has written."),
+        (" " * 1024**2 + "2xK80", "machine.json is not offered: it is larger than 1 MiB."),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(
+    client: Client, ready_graph: Graph, settings: Settings, content: str, line: str
+) -> None:
+    settings.MACHINE.write_text(content)
+    page = page_of(client, ready_graph)
+    assert line in page and CHOICE not in page
