@@ -1,7 +1,6 @@
 """A child with a network of its own reaches its own servers and nothing else, and nothing reaches them."""
 
 import socket
-import sys
 
 import pytest
 
@@ -9,6 +8,7 @@ from engine.child import own_network
 from engine.child.parent import Limits, Results, child_results
 from engine.errors import SettingsError
 from engine.events import Json
+from tests.own_network import NEEDS_OWN_NETWORK
 
 SMALL = Limits(memory_bytes=512 * 1024**2, seconds=30.0)
 
@@ -18,7 +18,7 @@ def run_networked(function: str, arguments: dict[str, Json]) -> Results:
         return results
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
+@NEEDS_OWN_NETWORK
 def test_it_reaches_its_own_servers_alone() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         _, texts = run_networked("tests.engine.child.child_functions:network", {"port": server.getsockname()[1]})

@@ -1,7 +1,6 @@
 """Many placements measured for real, in rounds that a second call does not repeat, and what is refused."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring import many
 from engine.measuring.many import measure_many
 from tests.engine.measuring.conftest import LIMITS
+from tests.own_network import NEEDS_OWN_NETWORK
 
 AS_IT_IS = ReadingOptions()
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def placements(prepared: api.PreparedGraph) -> list[api.Json]:
     ]
 
 
-@LINUX
+@NEEDS_OWN_NETWORK
 def test_each_placement_is_measured_in_every_round_and_kept_rounds_are_not_repeated(
     placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import PARALLEL, PROCESSES, VIRTUAL, measure
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
+from tests.own_network import NEEDS_OWN_NETWORK
 
 AS_IT_IS = ReadingOptions()
 
@@ -64,7 +64,7 @@ def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, pla
     return cast(float, cast(dict[str, Any], report)["step_time_us"])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
+@NEEDS_OWN_NETWORK
 def test_each_device_may_be_a_process_of_its_own(
     prepared: api.PreparedGraph, profiled: Profiled, tiny_cnn_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """This machine calibrated for real, and the refusals: a busy machine, numbers out of range."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ from engine.clusters.parsing import parse_cluster
 from engine.errors import SettingsError
 from engine.measuring.calibrating import calibration, trials
 from engine.measuring.calibrating.calibration import calibrate
+from tests.own_network import NEEDS_OWN_NETWORK
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="network namespaces")
+@NEEDS_OWN_NETWORK
 def test_this_machine_becomes_a_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
