@@ -1,7 +1,7 @@
 """Measures many placements of one graph, round by round, so that what changes on the machine meets all alike.
 
 In a round each placement is run once, in an order drawn anew, and the first of them twice: two measurements of the same
-placement show the noise. A round is a child of its own and is kept as a line of a file, so a second call continues.
+placement show the noise. A round is a child of its own and is kept in a file at once, so a second call continues.
 """
 
 import hashlib
