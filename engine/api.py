@@ -74,9 +74,10 @@ from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.calibrating.calibration import calibrate
-from engine.measuring.many import measure_many
+from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
+from engine.measuring.real_rewards import RealRewards, WhatToMeasure
 from engine.number_words import bytes_words, part_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
@@ -110,7 +111,7 @@ from engine.policy_training import (
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
 from engine.run import Run
-from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split
+from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split, require_measurable
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
@@ -181,14 +182,23 @@ def check_training_counts(families: Sequence[str], graphs: int, held_out: int, c
 
 
 def place(
-    prepared: PreparedGraph, request: RunRequest, emit: Emit, should_stop: ShouldStop, checkpoint: bytes | None = None
+    prepared: PreparedGraph,
+    request: RunRequest,
+    emit: Emit,
+    should_stop: ShouldStop,
+    checkpoint: bytes | None = None,
+    *,
+    rewards: RealRewards | None = None,
 ) -> dict[str, Json]:
     """Run one placer and return its report (also emitted as `Finished`, unless `should_stop` ended it).
 
     With `checkpoint` the run continues from there, and so do the numbers of its events; without, they begin at 1.
-    Raises InfeasibleError if no feasible placement was evaluated, after the events that show this.
+    With `rewards` it measures on this machine's devices, which executes the graph; the report has `measured`. Raises
+    InfeasibleError if no feasible placement was evaluated, after the events that show this; with `rewards` also as
+    `measure_many`.
     """
-    return Run(prepared, request, emit, should_stop).execute(checkpoint)
+    timer = None if rewards is None else rewards.timer
+    return Run(prepared, request, emit, should_stop, timer=timer, choose=rewards).execute(checkpoint)
 
 
 def read_policy(blob: bytes, where: str) -> TrainedPolicy:
@@ -270,6 +280,7 @@ __all__ = [
     "Gains",
     "GivenPlacement",
     "GraphError",
+    "GraphToMeasure",
     "Groups",
     "HeldOut",
     "InfeasibleError",
@@ -294,6 +305,7 @@ __all__ = [
     "PreparedGraph",
     "Progress",
     "ReadingOptions",
+    "RealRewards",
     "ReportProgress",
     "RunRequest",
     "Session",
@@ -307,6 +319,7 @@ __all__ = [
     "TrainedPolicy",
     "TrainingProgress",
     "Update",
+    "WhatToMeasure",
     "apply",
     "build",
     "build_family",
@@ -361,6 +374,7 @@ __all__ = [
     "read_policy",
     "require_can_split",
     "require_drawable",
+    "require_measurable",
     "samples",
     "settings_schema",
     "shortened",

@@ -1,8 +1,10 @@
 """One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
 import dataclasses
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine import VERSION
 from engine.errors import InfeasibleError, SettingsError
@@ -30,6 +32,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
 from engine.problem.robustness import judged
+from engine.problem.step_timer import StepTimer
 from engine.problem.trivial import one_device_placements
 from engine.run_request import TRIVIAL_BASELINES, RunProblem, RunRequest
 from engine.search.symmetry import interchangeable_devices
@@ -43,16 +46,51 @@ BASELINE_SHARE = 0.05
 """share of a budget of seconds that each baseline may spend in addition, so that users wait little longer"""
 
 
+MOST_RANDOM_MEASURED = 10
+"""the same where step times are measured, which takes seconds each"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer among a run's good placements, chosen by other figures than simulated ones."""
+
+    index: int
+    """of the placement"""
+    told: dict[str, Json]
+    """fields for the report"""
+
+
+class Choose(Protocol):
+    """Chooses a run's answer when the method has ended."""
+
+    def __call__(self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]) -> Choice:
+        """`device_of_op` [placements, ops]: the good ones, the run's own answer first; `simulated_us` [placements]."""
+        ...
+
+
 class Run:
     """Carries out one `RunRequest`; `execute` may be called once."""
 
-    def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: Emit, should_stop: ShouldStop) -> None:
-        self._request, self._emit, self._should_stop = request, emit, should_stop
+    def __init__(
+        self,
+        prepared: PreparedGraph,
+        request: RunRequest,
+        emit: Emit,
+        should_stop: ShouldStop,
+        *,
+        timer: StepTimer | None = None,
+        choose: Choose | None = None,
+    ) -> None:
+        """`timer` takes all step times in place of the simulator; `choose` chooses the answer among good placements.
+
+        Raises as `RunProblem`.
+        """
+        self._request, self._emit, self._should_stop, self._choose = request, emit, should_stop, choose
         self._policy = request.trained_policy()
         self._placer = make_placer(request.method, request.settings, self._policy)
-        placed = RunProblem(prepared, request, self._emit_from_placer)
+        placed = RunProblem(prepared, request, self._emit_from_placer, timer)
         self._problem, self._of_groups, self._levels = placed.problem, placed.of_groups, placed.levels
-        if request.robust or request.robustness:
+        if request.robust or request.robustness or choose is not None:
             self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
@@ -82,11 +120,8 @@ class Run:
     def report(self) -> dict[str, Json]:
         """The report of docs/formats.md, with the placement by groups and their parts."""
         ledger = self._problem.ledger
-        answer, wall_seconds = ledger.answer(), ledger.elapsed_seconds
-        robustness: dict[str, Json] = {}
-        if ledger.good:
-            judgement = judged(self._problem, ledger.good.placements(), choose=self._request.robust)
-            answer, robustness = judgement.placement, {"robustness": judgement.robustness.to_json()}
+        wall_seconds = ledger.elapsed_seconds
+        answer, judgements = self._answer()
         evaluation, told = self._problem.simulator.evaluate(answer[None, :]), self._levels.told(answer)
         return {
             "method": self._request.method,
@@ -103,9 +138,26 @@ class Run:
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [*told.device_of_group],
             "parts": [[*devices] for devices in told.parts],
-            **robustness,
+            **judgements,
             **self._given(),
         }
+
+    def _answer(self) -> tuple[NDArray[np.int32], dict[str, Json]]:
+        """The answer [units], and what the report says of why it is the answer."""
+        ledger = self._problem.ledger
+        if not ledger.good:
+            return ledger.answer(), {}
+        good, told = ledger.good.placements(), dict[str, Json]()
+        answer = good[0]
+        if self._request.robust or self._request.robustness:
+            judgement = judged(self._problem, good, choose=self._request.robust)
+            answer, told = judgement.placement, {"robustness": judgement.robustness.to_json()}
+        if self._choose is None or self._stopped:
+            return answer, told
+        candidates = np.concatenate([answer[None, :], good[(good != answer).any(axis=1)]])
+        simulator = self._problem.simulator
+        choice = self._choose(candidates[:, simulator.group_of_op], simulator.evaluate(candidates).step_time_us)
+        return candidates[choice.index], told | choice.told
 
     def _given(self) -> dict[str, Json]:
         """What the report says of the request's start and pins; nothing without them."""
@@ -184,6 +236,8 @@ class Run:
         graph, budget = self._problem.graph, self._request.budget
         for_work = max(1, MOST_RANDOM_WORK // (graph.op_count + graph.edge_count))
         evaluations = min(budget.evaluations, MOST_RANDOM_EVALUATIONS, for_work)
+        if self._problem.timer is not None:
+            evaluations = min(evaluations, MOST_RANDOM_MEASURED)
         return Budget(evaluations, None if budget.seconds is None else BASELINE_SHARE * budget.seconds)
 
     def _evaluate_start(self) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
-from engine.errors import PlacementError, shortened
+from engine.errors import PlacementError, SettingsError, shortened
 from engine.events import EmitFromPlacer, Json
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
@@ -17,6 +17,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, checked_start, pinned
+from engine.problem.step_timer import StepTimer
 from engine.settings.seeds import require_seed
 
 BASELINES = ("single_device", "cpu_only", "random")
@@ -60,8 +61,20 @@ class RunRequest:
 class RunProblem:
     """What a run places: groups of all levels for a method that searches them, else the groups that people see."""
 
-    def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: EmitFromPlacer) -> None:
-        """Raises GraphError for a group that may go nowhere, PlacementError for a wrong start or pin."""
+    def __init__(
+        self,
+        prepared: PreparedGraph,
+        request: RunRequest,
+        emit: EmitFromPlacer,
+        timer: StepTimer | None = None,
+    ) -> None:
+        """`timer`: takes step times in place of the simulator.
+
+        Raises GraphError for a group that may go nowhere, PlacementError for a wrong start or pin, SettingsError for a
+        timer and a method that can only simulate.
+        """
+        if timer is not None:
+            require_measurable(request.method)
         self._prepared, self._request = prepared, request
         grouping, cluster = prepared.grouping, request.cluster
         allowed = self._allowed(grouping)
@@ -93,6 +106,7 @@ class RunProblem:
             start=start,
             coarser=tuple(level for level in nested[:-1] if _fits(level, grouping, allowed)),
             tell=self.levels.told,
+            timer=timer,
         )
         """its placements are those of the finest level's groups, called units"""
         self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)
@@ -126,6 +140,14 @@ class RunProblem:
         """[units] the request's start. Raises PlacementError for one that the method or the cluster cannot have."""
         require_can_split(self._prepared, self._request.method, start)
         return checked_start(self.levels.units(start), allowed, grouping, self._request.cluster)
+
+
+def require_measurable(method: str) -> None:
+    """Raise SettingsError if `method` evaluates in compiled code, which can only simulate."""
+    if PLACERS[method].evaluates_in_compiled_code:
+        others = ", ".join(name for name, each in PLACERS.items() if not each.evaluates_in_compiled_code)
+        what = f"{method} evaluates in compiled code, which can only simulate"
+        raise SettingsError(what, where="measure", allowed=f"last, top K, or one of the methods {others}")
 
 
 def require_can_split(prepared: PreparedGraph, method: str, start: SplitPlacement) -> None:

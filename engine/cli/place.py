@@ -17,6 +17,7 @@ from engine.cli.graph_arguments import (
     add_settings,
     cluster_of,
     prepared_graph,
+    print_progress,
     settings_of_pairs,
     write_report,
 )
@@ -69,6 +70,13 @@ def add_place(commands: Commands) -> None:
         action="store_true",
         help="answer with the good placement that loses least when op times and links vary, not with the fastest one",
     )
+    parser.add_argument(
+        "--measure",
+        nargs="+",
+        metavar="WHAT",
+        help="run placements on this machine, a process for each CPU of the cluster: `last`, the answer; `top K`, the "
+        "best K that differ, of which the measured fastest is the answer; `all`, every evaluation",
+    )
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
@@ -98,6 +106,7 @@ def _place(parsed: argparse.Namespace) -> int:
         policy=policy_of(parsed),
         robust=parsed.robust,
     )
+    what = _what_to_measure(parsed, method)
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
     require_variables(parsed.out, prepared)
@@ -107,8 +116,9 @@ def _place(parsed: argparse.Namespace) -> int:
     print_fit(request.policy, prepared.graph.name, cluster)
     if request.start is not None and method not in _from_start():
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
-    report = api.place(prepared, request, _Console(budget).show, lambda: False)
-    print("\n".join(_robustness_lines(report)), file=sys.stderr)
+    rewards = None if what is None else _rewards(parsed, prepared, cluster, what)
+    report = api.place(prepared, request, _Console(budget).show, lambda: False, rewards=rewards)
+    print("\n".join([*_robustness_lines(report), *_measured_lines(report)]), file=sys.stderr)
     placement = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
@@ -126,6 +136,52 @@ def _place(parsed: argparse.Namespace) -> int:
             short=parsed.short_devices,
         )
     return 0
+
+
+MEASURED_STEPS = 5
+
+
+def _what_to_measure(parsed: argparse.Namespace, method: str) -> api.WhatToMeasure | None:
+    """What `--measure` asks for. Raises SettingsError."""
+    if parsed.measure is None:
+        return None
+    what = api.WhatToMeasure.of_words(parsed.measure)
+    if parsed.robust and what.top > 1:
+        both = "--robust and --measure both choose the answer"
+        raise SettingsError(both, where="--measure", allowed="one of them, or --measure last")
+    if what.every:
+        api.require_measurable(method)
+    return what
+
+
+def _rewards(
+    parsed: argparse.Namespace, prepared: api.PreparedGraph, cluster: api.Cluster, what: api.WhatToMeasure
+) -> api.RealRewards:
+    """What measures for the run."""
+    graph = api.GraphToMeasure(
+        parsed.graph, parsed.graph.suffix, reading_options(parsed), api.MEASURING_LIMITS, cluster, MEASURED_STEPS
+    )
+    rewards = api.RealRewards(graph, prepared.graph.op_names, what, print_progress)
+    rewards.check()
+    return rewards
+
+
+def _measured_lines(report: Mapping[str, Any]) -> list[str]:
+    """What a report says of measured steps; nothing where none were."""
+    if "measured" not in report:
+        return []
+    found = report["measured"]
+    rows, chosen = found["placements"], found["chosen"]
+    step_time_us, simulated_us = (rows[chosen][name] for name in ("step_time_us", "simulated_step_time_us"))
+    line = (
+        f"measured: a step of {_seconds(step_time_us)}, simulated {_seconds(simulated_us)} "
+        f"(ratio {step_time_us / simulated_us:.2f}); noise {100 * found['noise']:.1f} %; {found['seconds']:.0f} s"
+    )
+    if len(rows) == 1:
+        return [line]
+    gain = f"{100 * found['gain']:.1f} % faster than the simulated fastest, number 1"
+    kept = "the simulated fastest stays: no other is faster by more than twice the noise"
+    return [line, f"number {chosen + 1} of {len(rows)} placements, {gain}" if chosen else kept]
 
 
 def _robustness_lines(report: Mapping[str, Any]) -> list[str]:

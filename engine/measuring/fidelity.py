@@ -19,7 +19,7 @@ APART = 2.0
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSteps:
-    """MeasuredSteps step times of many placements."""
+    """Measured step times of placements."""
 
     times_us: NDArray[np.float64]
     """[placements, rounds, steps]"""
@@ -42,7 +42,7 @@ class MeasuredSteps:
             pairs.append(np.log(np.median(last[1:]) / np.median(first[1:])))
         noise = float(np.sqrt(np.square(pairs).mean() / 2))
         medians = np.log(np.median(times_us.reshape(placements, -1), axis=1))
-        return MeasuredSteps(times_us, noise, float(medians.std(ddof=1)))
+        return MeasuredSteps(times_us, noise, float(medians.std(ddof=1)) if placements > 1 else 0.0)
 
     @property
     def step_time_us(self) -> NDArray[np.float64]:

@@ -7,13 +7,14 @@ placement show the noise. A round is a child of its own and is kept in a file at
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.child.parent import Limits, ReportProgress, child_results, no_progress, require_size
+from engine.child.parent import Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse, require_size
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, SettingsError
 from engine.events import Json
@@ -42,6 +43,7 @@ def measure_many(
     *,
     cluster: Cluster,
     kept: Path,
+    pulse: Pulse = no_pulse,
     rounds: int = 3,
     steps: int = 5,
     run_metadata: Path | None = None,
@@ -55,45 +57,21 @@ def measure_many(
     PlacementError, ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread,
     so that the measurements say nothing of the order of the placements; the rounds stay.
     """
-    require_steps(steps, None)
-    require_graphdef(suffix)
     _require_counts(len(placements), rounds)
-    require_size(path, limits)
+    graph = GraphToMeasure(path, suffix, options, limits, cluster, steps)
     prepared = prepare(path, suffix, report_progress, limits, groups=None, options=options, run_metadata=run_metadata)
     reports = cast(list[dict[str, float]], simulate(prepared, cluster, list(placements)))
-    names, processes = [device.name for device in cluster.devices], all(device.is_cpu for device in cluster.devices)
-    order = order_of(path, suffix, options, limits)
-    order |= {"devices": [*names], "steps": steps, "threads": 1, "processes": processes}
-    order |= {"placements": _devices_of_ops(prepared.graph.op_names, placements, names)}
-    order |= {"ops": [*prepared.graph.op_names]}
+    order = graph.order(prepared.graph.op_names, _devices_of_ops(prepared.graph.op_names, placements, graph.names))
     digest = _digest(order)
     made = _kept_rounds(kept, digest)
     for number in range(len(made), rounds):
-        visits = _order_of_visits(len(placements), number)
-        with child_results(
-            f"{__name__}_in_child:round_in_child",
-            order | {"visits": list(visits)},
-            limits,
-            task=MEASURING,
-            report_progress=partial(_report_round, report_progress, f"round {number + 1} of {rounds}"),
-            with_gpus=not processes,
-            own_network=processes,
-        ) as ((arrays, _), _):
-            made.append([[int(visit), *times] for visit, times in zip(visits, arrays["wall_us"].tolist(), strict=True)])
+        made.append(graph.round(order, number, rounds, report_progress, pulse))
         _keep(kept, digest, made)
     measured = MeasuredSteps.of_rounds(made[:rounds], len(placements))
     _require_telling(measured)
     simulated_us = np.array([report["step_time_us"] for report in reports])
     return {
-        "placements": [
-            {
-                "step_time_us": float(np.median(measured.times_us[index])),
-                "fastest_us": float(measured.times_us[index].min()),
-                "rounds_us": [float(median) for median in np.median(measured.times_us[index], axis=1)],
-                "simulated_step_time_us": float(simulated_us[index]),
-            }
-            for index in range(len(placements))
-        ],
+        "placements": [*measured_placements(measured, simulated_us)],
         "rounds": rounds,
         "steps": steps,
         "noise": measured.noise,
@@ -103,14 +81,102 @@ def measure_many(
     }
 
 
-def _report_round(report_progress: ReportProgress, words: str, _stage: str, done: int, total: int) -> None:
-    report_progress(words, done, total)
+@dataclass(frozen=True, slots=True)
+class GraphToMeasure:
+    """A graph that is run on this machine's devices under placements. Raises GraphError and the like for a bad file."""
+
+    path: Path
+    suffix: str
+    options: ReadingOptions
+    limits: Limits
+    """of the child that runs one round, or one batch"""
+    cluster: Cluster
+    """whose devices must be this machine's; if all are CPUs each is a process of its own"""
+    steps: int
+    """measured each time, after `WARM_UP_STEPS`"""
+
+    def __post_init__(self) -> None:
+        require_steps(self.steps, None)
+        require_graphdef(self.suffix)
+        require_size(self.path, self.limits)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the devices."""
+        return [device.name for device in self.cluster.devices]
+
+    @property
+    def processes(self) -> bool:
+        """Whether each device is a process of its own."""
+        return all(device.is_cpu for device in self.cluster.devices)
+
+    def order(self, op_names: Sequence[str], device_of_op: Sequence[Json]) -> dict[str, Json]:
+        """What a child gets for placements, `device_of_op` [placements][ops]: the numbers of devices."""
+        order = order_of(self.path, self.suffix, self.options, self.limits)
+        order |= {"devices": [*self.names], "steps": self.steps, "threads": 1, "processes": self.processes}
+        return order | {"placements": [*device_of_op], "ops": [*op_names]}
+
+    def visit(
+        self,
+        order: Mapping[str, Json],
+        visits: Sequence[int],
+        words: str,
+        report_progress: ReportProgress = no_progress,
+        pulse: Pulse = no_pulse,
+    ) -> NDArray[np.float64]:
+        """[visits, steps] step times in µs of the placements of `order` by their numbers; `words` tell the progress.
+
+        Raises as `measure_many`.
+        """
+        with child_results(
+            f"{__name__}_in_child:round_in_child",
+            {**order, "visits": list(visits)},
+            self.limits,
+            task=MEASURING,
+            report_progress=lambda _stage, done, total: report_progress(words, done, total),
+            pulse=pulse,
+            with_gpus=not self.processes,
+            own_network=self.processes,
+        ) as ((arrays, _), _):
+            wall_us: NDArray[np.float64] = arrays["wall_us"].astype(np.float64)
+            return wall_us
+
+    def round(
+        self,
+        order: Mapping[str, Json],
+        number: int,
+        rounds: int,
+        report_progress: ReportProgress = no_progress,
+        pulse: Pulse = no_pulse,
+    ) -> list[list[float]]:
+        """[visits] the number of a placement and its step times: the first placement twice, the others once."""
+        visits = _order_of_visits(len(cast(list[Json], order["placements"])), number)
+        wall_us = self.visit(order, visits, f"round {number + 1} of {rounds}", report_progress, pulse)
+        return [[int(visit), *times] for visit, times in zip(visits, wall_us.tolist(), strict=True)]
+
+
+def measured_placements(measured: MeasuredSteps, simulated_us: NDArray[np.float64]) -> list[dict[str, Json]]:
+    """The rows of a report: see `measure_many`."""
+    return [
+        {
+            "step_time_us": float(np.median(times_us)),
+            "fastest_us": float(times_us.min()),
+            "rounds_us": [float(median) for median in np.median(times_us, axis=1)],
+            "simulated_step_time_us": float(simulated),
+        }
+        for times_us, simulated in zip(measured.times_us, simulated_us, strict=True)
+    ]
 
 
 def _require_counts(placements: int, rounds: int) -> None:
     if not 2 <= placements <= MOST_PLACEMENTS:
         allowed = f"a list of 2 to {MOST_PLACEMENTS} placements"
         raise PlacementError(f"{placements} placements", where="placement", allowed=allowed)
+    require_rounds(rounds)
+
+
+def require_rounds(rounds: int) -> None:
+    """Raise SettingsError for too few or too many."""
     if not 1 <= rounds <= MOST_ROUNDS:
         raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
 

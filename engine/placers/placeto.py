@@ -49,5 +49,5 @@ class Placeto:
         elif passes is not None:
             training.begin_from(passes.placements, passes.evaluations)
         elif problem.start is not None:
-            training.begin_from(problem.start[None, :], problem.simulator.evaluate(problem.start[None, :]))
+            training.begin_from(problem.start[None, :], problem.times_of(problem.start[None, :]))
         training.run()

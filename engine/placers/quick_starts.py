@@ -145,6 +145,6 @@ def given_start(problem: PlacementProblem) -> list[Start]:
     """A start at the placement that the problem begins from, which has been evaluated; none without one."""
     if problem.start is None:
         return []
-    evaluations = problem.simulator.evaluate(problem.start[None, :])
+    evaluations = problem.times_of(problem.start[None, :])
     missing_bytes = int(problem.missing_bytes(evaluations)[0])
     return [Start(problem.start.copy(), float(evaluations.step_time_us[0]), missing_bytes)]

@@ -56,6 +56,8 @@ class Method:
     """whether it moves groups of all levels; any other method places those that people see"""
     searches_from_start: bool = False
     """whether a run that begins from a placement searches from there; any other method evaluates it and goes its way"""
+    evaluates_in_compiled_code: bool = False
+    """whether it evaluates inside compiled code, which can only simulate: its rewards cannot be measured"""
 
     @property
     def policy_preset(self) -> str:
@@ -77,6 +79,7 @@ PLACERS: dict[str, Method] = {
             leaves_out_policies=True,
             searches_levels=True,
             searches_from_start=True,
+            evaluates_in_compiled_code=True,
         ),
         Method(
             "placeto",
@@ -215,6 +218,7 @@ PLACERS: dict[str, Method] = {
             "anneals in compiled code, with most of its moves on the chain that the step waits for",
             searches_levels=True,
             searches_from_start=True,
+            evaluates_in_compiled_code=True,
         ),
         Method(
             "exhaustive",
@@ -223,6 +227,7 @@ PLACERS: dict[str, Method] = {
             SEARCH,
             "evaluates every placement; placements that differ only in the numbers of equal devices once",
             deterministic=True,
+            evaluates_in_compiled_code=True,
         ),
     )
 }

@@ -55,7 +55,7 @@ class PlacetoTraining:
         """
         answer = self._problem.ledger.answer()[None]
         self._on_graph.begin_from(placements, evaluations)
-        self._on_graph.begin_from(answer, self._problem.simulator.evaluate(answer))
+        self._on_graph.begin_from(answer, self._problem.times_of(answer))
 
     @property
     def policy(self) -> Actor:

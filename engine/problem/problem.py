@@ -18,6 +18,7 @@ from engine.graphs.grouping.nesting import SplitPlacement
 from engine.problem.learning import Learned
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
 from engine.problem.reporter import Reporter, Tell, by_group, ignore
+from engine.problem.step_timer import StepTimer
 from engine.simulator import Evaluations, Simulator
 
 
@@ -45,6 +46,7 @@ class PlacementProblem:
         inside: NDArray[np.int32] | None = None,
         devices: NDArray[np.int32] | None = None,
         tell: Tell = by_group,
+        timer: StepTimer | None = None,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
@@ -53,7 +55,7 @@ class PlacementProblem:
         [groups] is a placement that the caller evaluates first. `coarser` are groupings of its groups, the coarsest
         first, that a method may use. `inside` [groups of the parent] is the group here that holds each of the parent's,
         where those are finer; `devices` [devices] is the parent's device that each is, where that has more. `tell`
-        gives a placement as events have it.
+        gives a placement as events have it. `timer` takes step times in place of the simulator.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
@@ -64,6 +66,7 @@ class PlacementProblem:
         """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
         self.start = start
         """[groups] a placement to begin from, which the ledger has; None: a method begins where it wants"""
+        self.timer = timer
         self._tell = tell
         self.report_to(emit)
         self._wrap_state: Callable[[bytes], bytes] = bytes
@@ -119,6 +122,7 @@ class PlacementProblem:
 
     def _on_devices(self, devices: NDArray[np.int32]) -> "PlacementProblem":
         """The same problem on some of its devices, with a new ledger; it emits no events."""
+        assert self.timer is None, "a timer knows all devices"
         return PlacementProblem(
             self.graph,
             self.costs,
@@ -147,6 +151,7 @@ class PlacementProblem:
             self.simulator.with_groups(grouping.group_of_op),
             clock=self.ledger.clock,
             coarser=tuple(level for level in self.coarser if level.group_count < grouping.group_count),
+            timer=self.timer,
         )
 
     def with_states(self, wrap: Callable[[bytes], bytes]) -> "PlacementProblem":
@@ -180,6 +185,7 @@ class PlacementProblem:
             inside=inside,
             tell=tell,
             devices=devices,
+            timer=self.timer,
         )
 
     def report_to(self, emit: EmitFromPlacer) -> None:
@@ -211,9 +217,24 @@ class PlacementProblem:
         """
         assert self.respects(placements).all(), "a placer put a group where it may not go"
         self.ledger.charge(len(placements))
-        evaluations = self.simulator.evaluate(placements)
+        evaluations = self.times_of(placements)
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
+
+    def times_of(self, placements: NDArray[np.int32]) -> Evaluations:
+        """The step times and peaks of `placements` [batch, groups], without a charge and without keeping the best.
+
+        Step times are simulated or, where there is a `timer`, measured: of those that fit in memory, since others are
+        not run.
+        """
+        evaluations = self.simulator.evaluate(placements)
+        if self.timer is None:
+            return evaluations
+        fits = self.feasible(evaluations)
+        step_time_us = evaluations.step_time_us.copy()
+        if fits.any():
+            step_time_us[fits] = self.timer.step_time_us(placements[fits][:, self.simulator.group_of_op])
+        return dataclasses.replace(evaluations, step_time_us=step_time_us)
 
     def evaluate_episodes(self, placements: NDArray[np.int32], *, emit_all: bool = False) -> Evaluations:
         """Evaluate `placements` as `evaluate` does and report each as an episode, except those that are left out."""
@@ -228,6 +249,7 @@ class PlacementProblem:
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left.
         """
+        assert self.timer is None, "compiled code cannot measure"
         self.ledger.charge(count)
         best = chunk(count)
         assert best.evaluations == count, "compiled code made another number of evaluations than was charged"

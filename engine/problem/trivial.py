@@ -32,7 +32,7 @@ def all_on(allowed: NDArray[np.bool_], device: int) -> NDArray[np.int32]:
 
 def best_one_device(problem: PlacementProblem) -> int:
     """The device of the best trivial placement; a run has charged their evaluations before its method begins."""
-    evaluations = problem.simulator.evaluate(one_device_placements(problem))
+    evaluations = problem.times_of(one_device_placements(problem))
     best = int(np.lexsort((evaluations.step_time_us, problem.missing_bytes(evaluations)))[0])
     return fastest_first(problem)[best]
 

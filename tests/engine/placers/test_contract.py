@@ -328,6 +328,35 @@ def test_the_registry_says_which_methods_search_from_a_start(method: str) -> Non
     assert (found[0] != found[1]) == PLACERS[method].searches_from_start
 
 
+class Backwards:
+    """Measures a placement as the faster the slower it is simulated."""
+
+    def __init__(self, problem: PlacementProblem) -> None:
+        self._simulator = problem.simulator.with_groups(np.arange(problem.graph.op_count, dtype=np.int32))
+
+    def step_time_us(self, device_of_op: NDArray[np.int32]) -> NDArray[np.float64]:
+        times_us: NDArray[np.float64] = 1e9 / self._simulator.evaluate(device_of_op).step_time_us
+        return times_us
+
+
+@EVERY_METHOD
+def test_its_rewards_can_be_measured_unless_the_registry_says_that_it_only_simulates(method: str) -> None:
+    """All that it is told of placements is measured; compiled code, which would simulate, is never reached."""
+    problem = small_problem(3, evaluations=evaluations_for(method))
+    problem.timer = Backwards(problem)
+    if PLACERS[method].evaluates_in_compiled_code:
+        with pytest.raises(AssertionError, match="compiled code cannot measure"):
+            place(method, problem)
+        return
+    answer, heard = place(method, problem)
+    simulated_us = float(problem.simulator.evaluate(answer[None, :]).step_time_us[0])
+    assert problem.ledger.best_step_time_us == pytest.approx(1e9 / simulated_us)
+    for event in heard:
+        if isinstance(event, Episode):
+            us = problem.simulator.evaluate(np.array([event.placement], dtype=np.int32)).step_time_us[0]
+            assert event.step_time_us == pytest.approx(1e9 / us)
+
+
 @EVERY_METHOD
 def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     """Through a run: no evaluated placement breaks a pin, and the answer is never worse than the start."""

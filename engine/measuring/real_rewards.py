@@ -1,0 +1,130 @@
+"""A run's step times, measured on this machine's devices: of its answer, its best placements, or all it evaluates.
+
+One measurement of a placement may be lucky, and the best of many is. So the answer is chosen among a run's good
+placements by rounds over all of them, as `many.py` makes them, and the run's own best stays unless another one is
+faster by more than the noise.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child.parent import Pulse, ReportProgress, no_progress, no_pulse
+from engine.errors import SettingsError, shortened
+from engine.events import Json
+from engine.measuring.fidelity import APART, MeasuredSteps
+from engine.measuring.many import GraphToMeasure, measured_placements, require_rounds
+from engine.problem.good_placements import MOST_KEPT
+from engine.problem.step_timer import StepTimer
+from engine.run import Choice
+
+LAST, TOP, ALL = "last", "top", "all"
+TOP_OF_ALL = 5
+"""good placements that are measured again after a run whose evaluations were measured"""
+EVALUATING, CHECKING = "measuring evaluations", "checking the devices"
+
+
+@dataclass(frozen=True, slots=True)
+class WhatToMeasure:
+    """Which placements of a run are measured."""
+
+    top: int
+    """the best so many, which differ, after the run; 1: its answer alone"""
+    every: bool = False
+    """whether each evaluation is measured too, and the method learns from that"""
+
+    @staticmethod
+    def of_words(words: Sequence[str]) -> "WhatToMeasure":
+        """From `last`, `top K` or `all`. Raises SettingsError."""
+        match [word for text in words for word in text.split()]:
+            case ["last"]:
+                return WhatToMeasure(1)
+            case ["all"]:
+                return WhatToMeasure(TOP_OF_ALL, every=True)
+            case ["top", count] if count.isdecimal() and 2 <= int(count) <= MOST_KEPT:
+                return WhatToMeasure(int(count))
+        allowed = f"{LAST}, {TOP} K with K from 2 to {MOST_KEPT}, or {ALL}"
+        raise SettingsError(shortened(" ".join(words)), where="measure", allowed=allowed)
+
+    @property
+    def words(self) -> str:
+        """The inverse of `of_words`."""
+        if self.every:
+            return ALL
+        return LAST if self.top == 1 else f"{TOP} {self.top}"
+
+
+class RealRewards:
+    """Measures for one run: its `StepTimer`, if every evaluation is measured, and its `Choose`."""
+
+    def __init__(
+        self,
+        graph: GraphToMeasure,
+        op_names: Sequence[str],
+        what: WhatToMeasure,
+        report_progress: ReportProgress = no_progress,
+        pulse: Pulse = no_pulse,
+        *,
+        rounds: int = 3,
+    ) -> None:
+        """`rounds` are those of the choice. Raises SettingsError."""
+        require_rounds(rounds)
+        self._graph, self._op_names, self._what, self._rounds = graph, op_names, what, rounds
+        self._report_progress, self._pulse = report_progress, pulse
+        self._known_us: dict[bytes, float] = {}
+        """devices of the ops → step time, so that a placement is measured once"""
+
+    def check(self) -> None:
+        """Raise what the first measurement would: a graph that is not run, devices that this machine lacks."""
+        self._graph.visit(self._graph.order(self._op_names, []), [], CHECKING, self._report_progress, self._pulse)
+
+    @property
+    def timer(self) -> StepTimer | None:
+        """What takes the run's step times; None where they are simulated."""
+        return self if self._what.every else None
+
+    def step_time_us(self, device_of_op: NDArray[np.int32]) -> NDArray[np.float64]:
+        """[placements] the median of the steps of each placement; one that was measured before is not run again."""
+        keys = [row.tobytes() for row in device_of_op]
+        first_of = {key: index for index, key in reversed([*enumerate(keys)]) if key not in self._known_us}
+        if first_of:
+            new = sorted(first_of.values())
+            order = self._graph.order(self._op_names, cast(list[Json], device_of_op[new].tolist()))
+            wall_us = self._graph.visit(order, range(len(new)), EVALUATING, self._report_progress, self._pulse)
+            medians = np.median(wall_us, axis=1).tolist()
+            self._known_us |= {keys[index]: median for index, median in zip(new, medians, strict=True)}
+        return np.array([self._known_us[key] for key in keys])
+
+    def __call__(self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]) -> Choice:
+        """Measure the best of `device_of_op` [placements, ops] in rounds; the fastest one is the answer.
+
+        The first one stays unless another is faster by more than `APART` deviations of the noise.
+        """
+        began = time.monotonic()
+        chosen_of, simulated_us = device_of_op[: self._what.top], simulated_us[: self._what.top]
+        order = self._graph.order(self._op_names, cast(list[Json], chosen_of.tolist()))
+        rounds = [
+            self._graph.round(order, number, self._rounds, self._report_progress, self._pulse)
+            for number in range(self._rounds)
+        ]
+        measured = MeasuredSteps.of_rounds(rounds, len(chosen_of))
+        times_us = measured.step_time_us
+        fastest = int(times_us.argmin())
+        index = fastest if np.log(times_us[0] / times_us[fastest]) > APART * measured.noise else 0
+        told: dict[str, Json] = {
+            "what": self._what.words,
+            "placements": [*measured_placements(measured, simulated_us)],
+            "chosen": index,
+            "gain": float(times_us[0] / times_us[index] - 1),
+            "noise": measured.noise,
+            "rounds": self._rounds,
+            "steps": self._graph.steps,
+            "seconds": time.monotonic() - began,
+        }
+        if self._what.every:
+            told["measured_evaluations"] = len(self._known_us)
+        return Choice(index, {"measured": told})
