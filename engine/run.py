@@ -139,6 +139,7 @@ class Run:
             "device_of_group": [*told.device_of_group],
             "parts": [[*devices] for devices in told.parts],
             **judgements,
+            **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
         }
 
@@ -168,6 +169,22 @@ class Run:
         if self._request.pins:
             given["pinned_groups"] = len(self._request.pins)
         return given
+
+    def _error_band(self, step_time_us: float) -> dict[str, Json]:
+        """On a cluster that was measured: the step times between which a real step is expected; nothing on another."""
+        calibration = self._request.cluster.calibration
+        band = None if calibration is None else calibration.error_band
+        if calibration is None or band is None:
+            return {}
+        return {
+            "error_band": {
+                "low_us": step_time_us * band.low,
+                "middle_us": step_time_us * band.value,
+                "high_us": step_time_us * band.high,
+                "machine": calibration.machine,
+                "date": calibration.date,
+            }
+        }
 
     def closest(self) -> dict[str, Json] | None:
         """The report of the placement that misses the least memory; None unless all evaluated ones miss some."""

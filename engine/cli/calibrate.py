@@ -17,6 +17,7 @@ SHOWN = (
     "waiting_share",
     "overlap_share.sender",
     "overlap_share.receiver",
+    "measured_over_simulated",
 )
 
 

@@ -15,6 +15,8 @@ from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 
+ERROR_BAND = "measured_over_simulated"
+"""the figure that says how far simulated step times are from measured ones"""
 MOST_FIGURES = 400
 MOST_TEXT = 300
 _ANY_NUMBER = (-1e18, 1e18)
@@ -43,6 +45,11 @@ class Calibration:
     date: str
     """ISO 8601"""
     figures: Mapping[str, MeasuredFigure]
+
+    @property
+    def error_band(self) -> MeasuredFigure | None:
+        """By how much measured step times exceeded simulated ones, as a factor; None where that was not measured."""
+        return self.figures.get(ERROR_BAND)
 
 
 def calibration_of_json(value: Json) -> Calibration:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboveBound, againstOneDevice, robustnessWords, runNumbers } from "../../frontend/js/run/run-numbers.js";
+import { aboveBound, againstOneDevice, bandWords, robustnessWords, runNumbers } from "../../frontend/js/run/run-numbers.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started } from "./events.mjs";
 
@@ -76,4 +76,10 @@ test("the report has the last word", () => {
   assert.equal(numbers.used, 100);
   assert.equal(numbers.elapsedSeconds, 12.5);
   assert.equal(numbers.leftSeconds, null);
+});
+
+test("a report on a calibrated cluster says between which times a real step is expected", () => {
+  const band = { low_us: 110_000, middle_us: 150_000, high_us: 190_000, machine: "2 × a processor", date: "2026-11-25" };
+  assert.match(bandWords(band), /^On the machine that was calibrated on 2026-11-25, a real step takes about 150\S* ms: 110\S* ms to 190\S* ms if/);
+  assert.equal(bandWords(undefined), "");
 });

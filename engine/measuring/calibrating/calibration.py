@@ -7,13 +7,13 @@ own, so bytes really move between them. Nothing of a user's is run.
 import datetime
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from engine.child.parent import Limits, ReportProgress, child_results, no_progress
+from engine.child.parent import Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse
 from engine.clusters.calibration import Calibration, MeasuredFigure
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.device_kinds import DeviceKind
@@ -21,6 +21,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.formats.reading import prepare
 from engine.measuring.calibrating import fitting, trials
+from engine.measuring.calibrating.checking import CHECKS, CheckGraph, checked
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
 
 KIND = "this-CPU"
@@ -44,11 +45,14 @@ def calibrate(
     rounds: int = 5,
     most_noise: float = MOST_NOISE,
     limits: Limits = CALIBRATING_LIMITS,
+    pulse: Pulse = no_pulse,
+    checks: Sequence[CheckGraph] = CHECKS,
 ) -> Cluster:
     """The cluster of two processes of this machine, of one thread each, with the measured figures in its `calibration`.
 
-    `rounds` over all trials give each figure its range. Raises SettingsError where no network namespace can be made, or
-    where rounds of one computation differ by more than `most_noise`, a share.
+    `rounds` over all trials give each figure its range; `checks` are graphs that are run for the error band, none for a
+    cluster without one. Raises SettingsError where no network namespace can be made, or where rounds of one
+    computation differ by more than `most_noise`, a share.
     """
     if not 1 <= rounds <= MOST_ROUNDS:
         raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
@@ -60,12 +64,14 @@ def calibrate(
         limits,
         task=CALIBRATING,
         report_progress=report_progress,
+        pulse=pulse,
         own_network=True,
     ) as ((arrays, _), folder):
         times = {name: array.astype(np.float64) for name, array in arrays.items()}
         work = _work_of_ops(folder / OPS_FILE)
     require_quiet(times, most_noise)
-    return calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), _today())
+    cluster = calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), _today())
+    return checked(cluster, limits, report_progress, pulse, checks) if checks else cluster
 
 
 def require_quiet(times: Times, most_noise: float) -> None:

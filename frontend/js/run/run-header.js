@@ -2,7 +2,7 @@
 
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatTime, NOTHING } from "../ui/format.js";
-import { aboveBound, againstOneDevice, robustnessWords, runNumbers } from "./run-numbers.js";
+import { aboveBound, againstOneDevice, bandWords, robustnessWords, runNumbers } from "./run-numbers.js";
 import { errorSentence } from "../ui/sentences.js";
 import { TimeLeft } from "../ui/time-left.js";
 import { hasEnded } from "../jobs/job-state.js";
@@ -57,6 +57,9 @@ export class RunHeader {
     const robustness = robustnessWords(state.report?.robustness);
     this.#text("robustness", robustness);
     this.#part("robust-line").hidden = robustness === "";
+    const band = bandWords(state.report?.error_band);
+    this.#text("band", band);
+    this.#part("band-line").hidden = band === "";
     this.#message(state);
     for (const part of this.#root.querySelectorAll("[data-when=working]")) {
       part.toggleAttribute("hidden", ended);

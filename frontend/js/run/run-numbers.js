@@ -1,7 +1,7 @@
 /** The figures on the run page, computed from a run's state. */
 
 import { hasEnded } from "../jobs/job-state.js";
-import { formatAgainst, formatPercent, NOTHING } from "../ui/format.js";
+import { formatAgainst, formatPercent, formatTime, NOTHING } from "../ui/format.js";
 
 const RATE_EPISODES = 50;
 
@@ -97,6 +97,20 @@ export function robustnessWords(robustness) {
     return `Under other costs, up to 30 % off, the best placement stays ${others}.`;
   }
   return `Under other costs, up to 30 % off, the best placement is ${formatPercent(mean)} slower on average than ${others}, at most ${formatPercent(worst)}.`;
+}
+
+/**
+ * What a report on a calibrated cluster says of a real step; empty on any other cluster.
+ *
+ * @param {import("../ui/contracts.js").ErrorBand | undefined} band
+ * @returns {string}
+ */
+export function bandWords(band) {
+  if (!band) {
+    return "";
+  }
+  const range = `${formatTime(band.low_us)} to ${formatTime(band.high_us)}`;
+  return `On the machine that was calibrated on ${band.date}, a real step takes about ${formatTime(band.middle_us)}: ${range} if this graph behaves as the calibration's did.`;
 }
 
 /**

@@ -84,6 +84,14 @@
  * @property {number[]} device_of_group −1 for a group on several
  * @property {number[][]} [parts] of groups on several devices, as docs/formats.md describes them
  * @property {Robustness} [robustness] of the answer; an older version did not compute it
+ * @property {ErrorBand} [error_band] only on a cluster that was measured
+ *
+ * @typedef {object} ErrorBand of a real step, from the calibration of the cluster
+ * @property {number} low_us
+ * @property {number} middle_us
+ * @property {number} high_us
+ * @property {string} machine
+ * @property {string} date
  *
  * @typedef {object} Robustness null: not computed, for the reason in `note`
  * @property {number | null} mean_regret

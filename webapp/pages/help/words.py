@@ -93,6 +93,11 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "up to 30 % faster or slower. It says how much slower the best placement is than the fastest of them. This "
             "costs no evaluations.",
         ),
+        "error_band": Word(
+            "Error band",
+            "Step times are simulated. When this machine was calibrated, some placements of two graphs were also run on "
+            "it. The band is the simulated step time times the range of their measured over simulated step times.",
+        ),
         "seed": Word("Seed", "Where random choices begin. The same seed, graph and settings give the same answer."),
         "method": Word("Method", "The way in which placements are found. Auto is a good first choice."),
         "preset": Word(

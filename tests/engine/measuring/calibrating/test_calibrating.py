@@ -1,39 +1,81 @@
 """This machine calibrated for real, and the refusals: a busy machine, numbers out of range."""
 
+import dataclasses
 import json
+from functools import partial
 from pathlib import Path
+from shutil import copy
 
 import numpy as np
 import pytest
 
 from engine import api
 from engine.cli.main import main
+from engine.clusters.calibration import ERROR_BAND, Calibration, MeasuredFigure
 from engine.clusters.parsing import parse_cluster
 from engine.errors import SettingsError
-from engine.measuring.calibrating import calibration, trials
+from engine.measuring.calibrating import calibration, checking, trials
 from engine.measuring.calibrating.calibration import calibrate
+from engine.measuring.calibrating.checking import CheckGraph
 from tests.own_network import NEEDS_OWN_NETWORK
 
 
 @NEEDS_OWN_NETWORK
 def test_this_machine_becomes_a_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(calibration, "STEPS", 3)
-    monkeypatch.setattr("engine.api.calibrate", lambda *given, **more: calibrate(*given, most_noise=np.inf, **more))
+    monkeypatch.setattr(checking, "STEPS", 1)
+    monkeypatch.setattr(checking, "SHARES", ())
+    monkeypatch.setattr(checking, "ROUNDS", 1)
+    monkeypatch.setattr(checking, "build_graph", lambda _name, path, *_given, **_more: copy(tiny_cnn_path, path))
+    monkeypatch.setattr("engine.api.calibrate", partial(calibrate, most_noise=np.inf, checks=[CheckGraph("a network")]))
     path = tmp_path / "machine.json"
     assert main(["calibrate", "--out", str(path), "--rounds", "1"]) == 0
-    assert "bandwidth_bytes_per_us: " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "bandwidth_bytes_per_us: " in told and "measured_over_simulated: " in told
     cluster = parse_cluster(path.read_text())
     assert [device.name for device in cluster.devices] == ["/device:CPU:0", "/device:CPU:1"]
     assert cluster.calibration is not None
-    figures = cluster.calibration.figures
+    figures, band = cluster.calibration.figures, cluster.calibration.error_band
+    assert band is not None and 0 < band.low <= band.value <= band.high
+    assert band.how.startswith("measured over simulated step times of 4 placements of a network: ")
     assert {f"efficiency.{op.name}" for op in trials.OPS} < set(figures)
     assert figures["transfer_us.16777216"].value > figures["transfer_us.4"].value > 1.0  # bytes really move
     assert figures["peak_gflops"].value > 0.1 and cluster.bandwidth_bytes_per_us[0, 1] > 1.0
     (report,) = api.simulate(two_ops(tmp_path), cluster, [{"a": "/device:CPU:0", "b": "/device:CPU:1"}])
     assert isinstance(report, dict) and isinstance(report["step_time_us"], float)
     assert report["step_time_us"] > 20.0 + cluster.latency_us[0, 1]
+
+
+def test_the_error_band_holds_four_in_five_of_the_placements() -> None:
+    ratios = np.random.default_rng(0).permutation(np.linspace(1.0, 2.0, 11))
+    band = checking.band_of(ratios, ["one", "other"])
+    assert (band.low, band.value, band.high) == pytest.approx((1.1, 1.5, 1.9))
+    assert ((ratios >= band.low - 1e-9) & (ratios <= band.high + 1e-9)).sum() == 9
+    assert "11 placements of one and other: the median, and the range of 80 %" in band.how
+
+
+@pytest.mark.parametrize(("groups", "devices"), [(1, 2), (7, 2), (40, 3), (5, 1)])
+def test_the_checked_placements_are_of_the_first_two_devices(groups: int, devices: int) -> None:
+    placements = checking.check_placements(groups, devices)
+    assert placements.shape == (8, groups) and placements.min() == 0 and placements.max() <= min(1, devices - 1)
+    assert not placements[0].any()
+    if groups == 40:
+        assert placements.sum(axis=1)[1:4].tolist() == [30, 20, 10] and len(np.unique(placements, axis=0)) == 8
+
+
+def test_a_run_on_a_calibrated_cluster_tells_its_error_band(tmp_path: Path) -> None:
+    prepared, cluster = two_ops(tmp_path), parse_cluster("2xCPU")
+    figures = {ERROR_BAND: MeasuredFigure(1.5, 1.2, 2.0, "by hand")}
+    measured = dataclasses.replace(cluster, calibration=Calibration("2 × a processor", "2026-11-25", figures))
+    for on, band in ((cluster, None), (measured, {"machine": "2 × a processor", "date": "2026-11-25"})):
+        request = api.RunRequest(on, "single_device", api.Budget(2), 0)
+        report = api.place(prepared, request, lambda _: None, lambda: False)
+        step_time_us = report["step_time_us"]
+        assert isinstance(step_time_us, float)
+        ends = {"low_us": 1.2 * step_time_us, "middle_us": 1.5 * step_time_us, "high_us": 2.0 * step_time_us}
+        assert report.get("error_band") == (None if band is None else ends | band)
 
 
 def two_ops(folder: Path) -> api.PreparedGraph:
