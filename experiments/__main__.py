@@ -64,6 +64,7 @@ EXPERIMENTS = {
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "levels": Experiment("experiments.levels:run", "five hours of one core"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
+    "measured_rewards": Experiment("experiments.measured_rewards:run", "an hour of a quiet machine"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "merging_rules": Experiment("experiments.merging_rules:run", "an hour of one core"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),

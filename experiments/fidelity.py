@@ -51,6 +51,11 @@ class MeasuredGraph:
         """Its name with its settings."""
         return ", ".join([self.name, *(f"{name} {value}" for name, value in self.settings.items())])
 
+    @property
+    def stem(self) -> str:
+        """Of its files."""
+        return self.words.replace(", ", "-").replace(" ", "_")
+
 
 GRAPHS = (
     MeasuredGraph("inception_v3", {"batch": 4}),
@@ -101,12 +106,8 @@ def costings(machine: str) -> tuple[Costing, ...]:
 
 def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine) -> dict[str, dict[str, Any] | str]:
     """Costing → the report of `api.measure_many`, or the line that says why there is none."""
-    WORK.mkdir(parents=True, exist_ok=True)
-    stem = graph.words.replace(", ", "-").replace(" ", "_")
-    path, profile = WORK / f"{stem}.pb", WORK / f"{stem}.profile.pb"
-    if not path.exists():
-        report(f"building {graph.words}")
-        api.build(graph.name, path, lambda *_: None, graph.settings)
+    path = built(graph, report)
+    stem, profile = graph.stem, path.with_suffix(".profile.pb")
     if not profile.exists():
         report(f"profiling {graph.words}")
         options, limits = ReadingOptions(), api.MEASURING_LIMITS
@@ -132,6 +133,16 @@ def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine)
         except SettingsError as error:  # too noisy: the page says so
             found[costing.words] = str(error)
     return found
+
+
+def built(graph: MeasuredGraph, report: ReportLine) -> Path:
+    """The graph's file, built once."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    path = WORK / f"{graph.stem}.pb"
+    if not path.exists():
+        report(f"building {graph.words}")
+        api.build(graph.name, path, lambda *_: None, graph.settings)
+    return path
 
 
 def placements_of(path: Path, machine: str, kept: Path, report: ReportLine) -> list[api.Json]:

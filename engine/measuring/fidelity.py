@@ -61,7 +61,7 @@ class MeasuredSteps:
         if count < 2:
             return None
         others = [np.median(np.delete(by_round, number, axis=1), axis=1) for number in range(count)]
-        found = [_spearman(by_round[:, number], others[number]) for number in range(count)]
+        found = [spearman(by_round[:, number], others[number]) for number in range(count)]
         known = [each for each in found if each is not None]
         return float(np.mean(known)) if known else None
 
@@ -81,7 +81,7 @@ def fidelity(measured: MeasuredSteps, simulated_us: NDArray[np.float64]) -> dict
     ratios = measured_us / simulated_us
     pairs, ordered = _ordered_pairs(measured_us, simulated_us, APART * measured.noise)
     return {
-        "spearman": _spearman(measured_us, simulated_us),
+        "spearman": spearman(measured_us, simulated_us),
         "kendall": _kendall(measured_us, simulated_us),
         "kendall_fastest": _kendall(measured_us[fastest], simulated_us[fastest]),
         "reachable_spearman": measured.reachable_spearman,
@@ -107,8 +107,8 @@ def _ordered_pairs(
     return int(counts.sum()), float(right[counts].mean())
 
 
-def _spearman(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
-    """None where all step times are equal, which have no order."""
+def spearman(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
+    """Spearman's rank correlation of two lists of step times [placements]; None where all of one are equal."""
     from scipy.stats import spearmanr  # loaded only here: it takes a moment
 
     return float(spearmanr(one, other).statistic) if np.ptp(one) and np.ptp(other) else None
