@@ -18,7 +18,7 @@ from tensorflow.core.protobuf import config_pb2
 
 from engine.child.parent import ReportProgress
 from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
-from engine.errors import GraphError, shortened
+from engine.errors import GraphError, LimitError, PlacetoError, shortened
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
@@ -31,7 +31,11 @@ v1 = tf.compat.v1
 COLOCATION = "_class"
 MOST_ELEMENTS = 2**40
 _NODE = re.compile(r"\{\{node ([^}]*)\}\}")
-"""how TensorFlow's errors name an op"""
+_SAY_WHERE = re.compile(
+    r"Graph execution error:|Detected at node|Node: |From /job:|=+$|\d+ root error|\d+ successful op|\d+ derived error"
+)
+"""how lines of TensorFlow's messages begin that only say where, or that part the errors of several processes"""
+_OUT_OF_MEMORY = re.compile(r"OOM when .*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,7 @@ def import_graph(graph: Message) -> None:
 
 
 def run(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], **tracing: Any) -> None:
-    """Run `fetches` and drop their values. Raises GraphError with TensorFlow's own words."""
+    """Run `fetches` and drop their values. Raises GraphError or LimitError with TensorFlow's own words."""
     try:
         session.run(list(fetches), feeds, **tracing)
     except (tf.errors.OpError, ValueError, TypeError) as refusal:
@@ -247,7 +251,7 @@ def timed(
     progress: Steps,
     processor_seconds: Callable[[], float] = time.process_time,
 ) -> StepTimes:
-    """Run `steps` steps and take their times; `processor_seconds` is the clock of all that runs. Raises GraphError."""
+    """Run `steps` steps and take their times; `processor_seconds` is the clock of all that runs. Raises as `run`."""
     wall_us, processor_us = [], []
     for _ in range(steps):
         progress.next()
@@ -258,10 +262,22 @@ def timed(
     return StepTimes(tuple(wall_us), tuple(processor_us))
 
 
-def _refused(refusal: Exception) -> GraphError:
+def _refused(refusal: Exception) -> PlacetoError:
     """The error with TensorFlow's first sentence, and the op that it names, if any."""
-    lines = str(getattr(refusal, "message", "") or refusal).strip().splitlines() or [type(refusal).__name__]
-    named = _NODE.search(lines[0])
-    sentence = _NODE.sub(r"\1", lines[0].partition(" for '{{node ")[0])
-    what = f"TensorFlow cannot run the graph: {shortened(sentence, 300)}"
-    return GraphError(what, where=shortened(named[1]) if named else "")
+    message = str(getattr(refusal, "message", "") or refusal)
+    named = _NODE.search(message)
+    where = shortened(named[1]) if named else ""
+    sentence = _sentence(message) or type(refusal).__name__
+    if isinstance(refusal, tf.errors.ResourceExhaustedError):
+        out_of_memory = _OUT_OF_MEMORY.search(message)
+        sentence = out_of_memory[0] if out_of_memory else sentence
+        what = f"TensorFlow has too little memory to run the graph: {shortened(sentence, 300)}"
+        return LimitError(what, where=where, allowed="tensors that the machine can hold", field="file")
+    return GraphError(f"TensorFlow cannot run the graph: {shortened(sentence, 300)}", where=where)
+
+
+def _sentence(message: str) -> str:
+    """The first line of `message` that says what went wrong: others say where."""
+    lines = (line.strip() for line in message.splitlines())
+    says = next((line for line in lines if line and not _SAY_WHERE.match(line)), "")
+    return _NODE.sub(r"\1", says.partition(" for '{{node ")[0])
