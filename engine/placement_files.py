@@ -19,6 +19,7 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+from engine.simulator.timeline import Timeline, timeline_to_trace
 
 MOST_PLACEMENT_BYTES = 64 * 1024**2
 UPLOAD_LIMITS = Limits(file_bytes=MOST_PLACEMENT_BYTES, memory_bytes=2 * 1024**3, seconds=60.0)
@@ -84,11 +85,14 @@ def apply(
     write_placed(source, suffix, device_of_op, destination, limits, options, short=short, keep_pins=keep_pins)
 
 
+def simulated_step(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Timeline:
+    """The timeline of one placement {op: device} of all ops. Raises PlacementError."""
+    return Simulator(prepared.graph, prepared.costs, cluster).timeline(_device_of_op(prepared, cluster, placement))
+
+
 def trace(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Json:
     """The timeline of one placement {op: device} as a Chrome trace."""
-    from engine.simulator.timeline import timeline_to_trace
-
-    timeline = Simulator(prepared.graph, prepared.costs, cluster).timeline(_device_of_op(prepared, cluster, placement))
+    timeline = simulated_step(prepared, cluster, placement)
     return timeline_to_trace(timeline, prepared.graph, prepared.costs, cluster)
 
 

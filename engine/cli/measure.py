@@ -10,6 +10,7 @@ from engine.cli.graph_arguments import cluster_named, print_progress, write_repo
 from engine.cli.placement_arguments import read_placements
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
+from engine.files.destinations import require_writable
 
 LEFT_OUT_SHOWN = 5
 
@@ -33,6 +34,9 @@ def add_measure(commands: Commands) -> None:
         "--processes",
         action="store_true",
         help="make each device a process of its own, of one thread, so that bytes really move between devices (Linux)",
+    )
+    parser.add_argument(
+        "--timelines", type=Path, help="write a Chrome trace of a measured step beside the simulated one here"
     )
     parser.add_argument(
         "--rounds", type=int, default=3, help="of a list of placements: how often each is run (default %(default)s)"
@@ -76,6 +80,8 @@ def _profile(parsed: argparse.Namespace) -> int:
 
 
 def _measure(parsed: argparse.Namespace) -> int:
+    require_writable("--timelines", parsed.timelines)
+    require_writable("--report", parsed.report)
     placement = read_placements(parsed.placement)
     if isinstance(placement, list):
         return _measure_many(parsed, placement)
@@ -91,12 +97,15 @@ def _measure(parsed: argparse.Namespace) -> int:
         threads=parsed.threads,
         run_metadata=parsed.profile,
         processes=parsed.processes,
+        timelines=parsed.timelines,
     )
     write_report(parsed.report, report)
     return 0
 
 
 def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int:
+    if parsed.timelines is not None:
+        raise SettingsError(f"{len(placements)} placements", where="--timelines", allowed="one placement")
     if parsed.cluster is None:
         raise SettingsError("there is none", where="--cluster", allowed="what a list of placements is compared with")
     report = api.measure_many(

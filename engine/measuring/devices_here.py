@@ -21,7 +21,8 @@ import tensorflow as tf
 from engine.child.parent import environment_of_children
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.tensorflow.messages import Message
-from engine.measuring.device_server import JOB, READY, started_server
+from engine.measuring.device_server import JOB, MEMORY, READY, RESET, started_server
+from engine.measuring.process_memory import ProcessMemory, memory_here, reset_peaks_here
 from engine.measuring.session_graph import session_settings, v1
 
 FIRST_PORT = 40_000
@@ -44,6 +45,14 @@ class DevicesHere:
     """ConfigProto of a session"""
     processor_seconds: Callable[[], float]
     """processor time so far, of all threads of all processes"""
+    workers: tuple[subprocess.Popen[str], ...] = ()
+    """the processes of all devices but the first, which is this one; none where one process has all devices"""
+
+    def memory(self, *, reset: bool = False) -> list[ProcessMemory]:
+        """[devices] what the process of each holds; with `reset` the peaks begin anew."""
+        if reset:
+            reset_peaks_here()
+        return [memory_here(), *(_asked(worker, RESET if reset else MEMORY) for worker in self.workers)]
 
     @contextmanager
     def session(self) -> Iterator[Any]:
@@ -96,6 +105,7 @@ def a_process_for_each(names: Sequence[str], threads: int) -> Iterator[DevicesHe
             target=server.target,
             settings=settings,
             processor_seconds=lambda: time.process_time() + sum(map(time.clock_gettime, clocks)),
+            workers=tuple(workers),
         )
 
 
@@ -112,13 +122,24 @@ def _worker(addresses: Sequence[str], index: int, threads: int) -> Iterator[subp
         env=environment_of_children(Path.cwd()),
     )
     try:
-        assert worker.stdin is not None
-        with worker.stdin as pipe:
-            pipe.write(json.dumps(order))
+        _tell(worker, json.dumps(order))
         yield worker
     finally:
         worker.kill()
         worker.wait()
+
+
+def _tell(worker: subprocess.Popen[str], line: str) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(f"{line}\n")
+    worker.stdin.flush()
+
+
+def _asked(worker: subprocess.Popen[str], line: str) -> ProcessMemory:
+    """The answer of a device's process."""
+    _tell(worker, line)
+    assert worker.stdout is not None
+    return ProcessMemory(**json.loads(worker.stdout.readline()))
 
 
 def _processor_clock(pid: int) -> int:

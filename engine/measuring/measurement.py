@@ -19,12 +19,14 @@ from engine.events import Json
 from engine.formats.reading import order_of, prepare
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.explanation import explanation, notes_on
 from engine.measuring.profiling import busy_notes, require_graphdef, require_steps
-from engine.placement_files import simulate
-from engine.prepared import PreparedGraph
+from engine.placement_files import simulated_step
 
 MEASURING = "measuring the placement"
 WARM_UP_STEPS = 3
+TRACED_STEPS = 5
+"""beside the measured ones: tracing slows them"""
 MISMATCHES_SHOWN = 200
 VIRTUAL = (
     "This machine lacks GPUs of the placement: the devices were virtual CPU devices of TensorFlow, which "
@@ -51,17 +53,20 @@ def measure(
     threads: int | None = None,
     run_metadata: Path | None = None,
     processes: bool = False,
+    timelines: Path | None = None,
 ) -> dict[str, Json]:
     """Run the graph in `path` under `placement`, JSON {op: device} of all its ops, and report its step time.
 
     The step is also simulated on `cluster`, with CPUs for devices that ran as virtual CPUs; None: the placement's own
     devices, with links that take no time. Costs are those of `run_metadata`, else estimates. `threads` of each op on a
     CPU; None: the machine's processors shared among the devices, or one with `processes`, which makes each device a
-    process of its own. Returns
+    process of its own. `timelines` gets a Chrome trace of a traced step beside the simulated one, on CPUs. Returns
 
     - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `processor_us`, the median time of all threads
       together, which shows a busy machine; `simulated_step_time_us` (None for real GPUs without a cluster) and
       `measured_over_simulated`; `sources` of the simulation's costs as in a graph's summary;
+    - `difference`, which devices, ops and transfers of a traced step explain it; None on GPUs; `memory`, a row for each
+      device with its peak beside the simulated one; None without `processes`;
     - `devices` {the placement's: the machine's}, `virtual` (virtual CPUs ran in place of other devices), `threads`;
     - `executed_ops`, `mismatches` (number of ops that ran on another device than placed), the first `mismatched_ops`
       [[op, placed, ran], ...], `left_out` [[op, why], ...] and `notes`.
@@ -72,20 +77,19 @@ def measure(
     require_graphdef(suffix)
     modelled = cluster or _own_cluster(placement)
     prepared = prepare(path, suffix, report_progress, limits, groups=None, options=options, run_metadata=run_metadata)
-    simulated_on_cpus_us = _simulated_us(
-        prepared, _on_cpus(modelled), placement
-    )  # and the placement belongs to the graph
+    cpus = _on_cpus(modelled)
+    simulated = simulated_step(prepared, cpus, placement)  # and the placement belongs to the graph
     names = [device.name for device in modelled.devices]
     run: dict[str, Json] = {"devices": [*names], "steps": steps, "threads": threads or 0, "processes": processes}
     arrays, texts = _run_placed(path, suffix, placement, run, options, limits, report_progress)
     on_cpus = bool(texts["virtual"]) or processes or all(device.is_cpu for device in modelled.devices)
-    simulated_us: float | None = simulated_on_cpus_us
+    simulated_us: float | None = simulated.step_time_us
     if not on_cpus:
-        simulated_us = _simulated_us(prepared, modelled, placement) if cluster is not None else None
+        simulated_us = simulated_step(prepared, modelled, placement).step_time_us if cluster is not None else None
     wall_us, processor_us = arrays["wall_us"].astype(np.float64), arrays["processor_us"].astype(np.float64)
     step_time_us = float(np.median(wall_us))
     notes = [*prepared.origin.notes, *([VIRTUAL] if texts["virtual"] else []), PROCESSES if processes else PARALLEL]
-    notes += [ESTIMATED] if run_metadata is None else []
+    notes += [*notes_on(arrays), *([ESTIMATED] if run_metadata is None else [])]
     notes += busy_notes(step_time_us, float(np.median(processor_us))) if on_cpus else []
     return {
         "step_time_us": step_time_us,
@@ -94,6 +98,7 @@ def measure(
         "processor_us": float(np.median(processor_us)),
         "simulated_step_time_us": simulated_us,
         "measured_over_simulated": step_time_us / simulated_us if simulated_us else None,
+        **explanation(arrays, cast(list[str], texts["names"]), prepared, cpus, simulated, timelines),
         "sources": prepared.summary()["sources"],
         "devices": texts["devices"],
         "virtual": texts["virtual"],
@@ -133,12 +138,6 @@ def _run_placed(
 
 def _mismatches(mismatches: list[Json]) -> dict[str, Json]:
     return {"mismatches": len(mismatches), "mismatched_ops": mismatches[:MISMATCHES_SHOWN]}
-
-
-def _simulated_us(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> float:
-    (report,) = simulate(prepared, cluster, [placement])
-    assert isinstance(report, dict)
-    return cast(float, report["step_time_us"])
 
 
 def _on_cpus(cluster: Cluster) -> Cluster:

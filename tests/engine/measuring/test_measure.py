@@ -13,9 +13,12 @@ from engine.cli.main import main
 from engine.costs.measured import with_measured
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.explanation import ALLOCATED
 from engine.measuring.measurement import PARALLEL, PROCESSES, VIRTUAL, measure
+from engine.measuring.step_difference import ADDED
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
+from tests.engine.measuring.graphs_to_run import FLOAT, node, placeholder, shape
 from tests.own_network import NEEDS_OWN_NETWORK
 
 AS_IT_IS = ReadingOptions()
@@ -51,6 +54,8 @@ def test_gpus_that_are_not_there_are_virtual_cpus_and_every_op_runs_where_it_was
     assert told["processor_us"] > 0
     assert told["simulated_step_time_us"] == simulated_on_three_cpus(prepared, profiled, placement)
     assert told["measured_over_simulated"] == pytest.approx(told["step_time_us"] / told["simulated_step_time_us"])
+    assert told["memory"] is None and told["difference"]["links"]["rest"]["measured_count"] == 0
+    assert all(device["measured"]["busy_us"] > 0 for device in told["difference"]["devices"])
 
 
 def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, placement: dict[str, str]) -> float:
@@ -64,32 +69,74 @@ def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, pla
     return cast(float, cast(dict[str, Any], report)["step_time_us"])
 
 
+SIDE = 512
+MATRIX_BYTES = 4 * SIDE**2
+PRODUCTS = (
+    placeholder("x", SIDE, SIDE)
+    + node("held", "VarHandleOp", dtype=FLOAT, shape=shape(SIDE, SIDE), container='s: ""', shared_name='s: "held"')
+    + node("read", "ReadVariableOp", "held", dtype=FLOAT)
+    + node("first", "MatMul", "x", "x", T=FLOAT)
+    + node("second", "MatMul", "first", "read", T=FLOAT)
+)
+"""x · x on one device, whose product is multiplied by a variable of the other"""
+ON_SECOND = ("held", "read", "second")
+
+
 @NEEDS_OWN_NETWORK
-def test_each_device_may_be_a_process_of_its_own(
-    prepared: api.PreparedGraph, profiled: Profiled, tiny_cnn_path: Path
-) -> None:
-    device_of_group = np.random.default_rng(0).integers(0, 2, prepared.grouping.group_count)
-    placement: dict[str, Any] = {
-        op: f"/device:CPU:{device_of_group[group]}"
-        for op, group in zip(prepared.graph.op_names, prepared.grouping.group_of_op, strict=True)
-    }
+def test_each_device_may_be_a_process_of_its_own(tmp_path: Path) -> None:
+    path, timelines = tmp_path / "products.pbtxt", tmp_path / "timelines.json"
+    path.write_text(PRODUCTS)
+    placement: dict[str, Any] = {"x": "/device:CPU:0", "first": "/device:CPU:0"}
+    placement |= dict.fromkeys(ON_SECOND, "/device:CPU:1")
     told: Any = measure(
-        tiny_cnn_path,
-        ".pb",
+        path,
+        ".pbtxt",
         placement,
         AS_IT_IS,
         LIMITS,
         cluster=api.parse_cluster("2xCPU"),
         steps=3,
-        run_metadata=profiled.path,
         processes=True,
+        timelines=timelines,
     )
     processes = {f"/device:CPU:{index}": f"/job:worker/replica:0/task:{index}/device:CPU:0" for index in range(2)}
     assert told["devices"] == processes and not told["virtual"] and told["threads"] == 1
-    assert told["mismatches"] == 0 and told["executed_ops"] > 0.9 * prepared.graph.op_count
+    assert told["mismatches"] == 0 and told["executed_ops"] == 5
     assert PROCESSES in told["notes"] and PARALLEL not in told["notes"]
     assert 0 < told["fastest_us"] <= told["step_time_us"] and told["processor_us"] > 0
     assert told["measured_over_simulated"] > 0
+    first, second = told["memory"]
+    assert (first["device"], first["simulated_peak_bytes"]) == ("/device:CPU:0", 2 * MATRIX_BYTES)
+    assert 2 * MATRIX_BYTES <= first["peak_bytes"] <= 3 * MATRIX_BYTES  # what was sent is freed a little later
+    assert (second["device"], second["simulated_peak_bytes"]) == ("/device:CPU:1", 4 * MATRIX_BYTES)
+    assert second["peak_bytes"] == 3 * MATRIX_BYTES  # a variable is read where it lies, without a copy
+    in_order = [row["simulated_in_measured_order_bytes"] for row in told["memory"]]
+    assert in_order == [row["simulated_peak_bytes"] for row in told["memory"]]
+    assert all(row["resident_peak_bytes"] > row["peak_bytes"] for row in told["memory"]) and ALLOCATED in told["notes"]
+    check_difference(told["difference"], json.loads(timelines.read_text()))
+
+
+def check_difference(told: Any, trace: Any) -> None:
+    """Of the products above."""
+    ran = {row["op"]: row for row in told["ops"]["rows"] if row["type"] != ADDED}
+    assert {op: row["device"][-1] for op, row in ran.items()} == {
+        "x": "0",
+        "first": "0",
+        **dict.fromkeys(ON_SECOND, "1"),
+    }
+    assert all(row["measured_count"] == row["simulated_count"] == 1 for row in ran.values())
+    (link,), (transfer,) = told["links"]["rows"], told["transfers"]["rows"]
+    assert (link["source"], link["target"]) == ("/device:CPU:0", "/device:CPU:1") and transfer["op"] == "first"
+    for row in (link, transfer):
+        assert row["measured_bytes"] == row["simulated_bytes"] == MATRIX_BYTES
+    for device in told["devices"]:
+        parts = device["measured"]
+        assert sum(parts.values()) == pytest.approx(told["traced_step_time_us"]) and min(parts.values()) >= 0
+    ends = {
+        each["name"]: each["ts"] + each["dur"] for each in trace["traceEvents"] if each["pid"] == 11 and "dur" in each
+    }
+    (arrival,) = (each["ts"] for each in trace["traceEvents"] if each["pid"] == 12 and each["ph"] == "e")
+    assert 0 < ends["x"] <= ends["first"] < arrival < ends["second"] <= told["traced_step_time_us"]
 
 
 @pytest.mark.parametrize(
