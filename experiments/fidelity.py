@@ -8,7 +8,7 @@ al., NeurIPS 2019, appendix A.5.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from engine.errors import SettingsError
 from engine.graphs.reading_options import ReadingOptions
 from engine.problem import Budget
 from experiments.best_found import ledger_of_run
+from experiments.explained import explained, tables
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.sensitivity import placements_of_a_search
 
@@ -79,11 +80,17 @@ def run(folder: Path, report: ReportLine) -> str:
     kept.mkdir(parents=True, exist_ok=True)
     machine = calibrated(kept, report)
     found: dict[str, dict[str, dict[str, Any] | str]] = {}
+    parts: list[str] = []
     for graph in GRAPHS:
         found[graph.words] = measured(graph, machine, kept, report)
-        write_page(folder, NAME, page(found, machine))
+        path, placed = built(graph, report), kept / f"{graph.stem}.placements.json"
+        told = explained(
+            path, placements_of(path, machine, placed, report), machine, kept / f"{graph.stem}.explained.json", report
+        )
+        parts += tables(graph.words, told)
+        write_page(folder, NAME, page(found, machine, parts))
     draw(found, folder / f"{NAME}.png")
-    return page(found, machine)
+    return page(found, machine, parts)
 
 
 def calibrated(kept: Path, report: ReportLine) -> str:
@@ -187,8 +194,8 @@ HEAD = (
 )
 
 
-def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str) -> str:
-    """The whole page."""
+def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str, parts: Sequence[str]) -> str:
+    """The whole page; `parts` are the lines that explain the differences."""
     calibration = api.parse_cluster(machine).calibration
     assert calibration is not None
     rows, refused = [], []
@@ -216,6 +223,7 @@ def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str) 
             "",
             "![Measured over simulated step times of each placement](fidelity.png)",
             "",
+            *parts,
         ]
     )
 

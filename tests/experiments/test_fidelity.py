@@ -10,6 +10,7 @@ import pytest
 from engine import api
 from engine.errors import SettingsError
 from experiments import fidelity
+from experiments.explained import tables
 from experiments.fidelity import MeasuredGraph, chosen
 from tests.engine.small_runs import prepared_graph
 
@@ -38,12 +39,39 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     monkeypatch.setattr(fidelity, "WORK", tmp_path / "work")
     monkeypatch.setattr(fidelity, "GRAPHS", (MeasuredGraph("nmt", {"batch": 2}),))
     monkeypatch.setattr(fidelity, "EVALUATIONS", 60)
+    monkeypatch.setattr(fidelity, "METHODS", {"single_device": 1})
+    monkeypatch.setattr(fidelity, "SEARCHES", {"brkga": 2})
     monkeypatch.setattr("engine.api.calibrate", lambda *_: machine)
     monkeypatch.setattr("engine.api.build", lambda _name, path, *_: path.write_bytes(b"graph"))
     monkeypatch.setattr("engine.api.profile", lambda _path, _suffix, out, *_, **__: out.write_bytes(b"profile"))
     monkeypatch.setattr("engine.api.prepare", lambda *_: prepared_graph(20))
     monkeypatch.setattr("engine.api.measure_many", measure_many)
+    monkeypatch.setattr("engine.api.measure", lambda *_, **__: traced(2.0))
     return made
+
+
+def traced(slower: float) -> dict[str, Any]:
+    """A report of a step whose parts take `slower` times as long as simulated: 2 ms of each of 12 op types, a link."""
+    both = {"simulated_us": 2000.0, "measured_us": slower * 2000.0}
+    shares = {"busy_us": 30_000.0, "resting_us": 0.0, "receiving_us": 1000.0, "waiting_us": 0.0, "outside_us": 0.0}
+    parts = {
+        side: {name: of * share for name, share in shares.items()}
+        for side, of in (("measured", slower), ("simulated", 1.0))
+    }
+    sent: dict[str, float] = {f"{side}_{name}": 3 for side in ("measured", "simulated") for name in ("count", "bytes")}
+    sent |= {"measured_covered_us": slower * 500.0, "simulated_covered_us": 500.0}
+    held = {"device": "a", "peak_bytes": 900 * 10**6, "simulated_peak_bytes": 10**9, "measured_over_simulated": 0.9}
+    return {
+        "step_time_us": slower * 50_000.0,
+        "simulated_step_time_us": 50_000.0,
+        "difference": {
+            "devices": [{"device": "a", **parts}],
+            "op_types": {"rows": [{"type": f"Type{n}", **both} for n in range(12)], "rest": {"rows": 0, **both}},
+            "links": {"rows": [{"source": "a", "target": "b", **sent}]},
+        },
+        "memory": [held],
+        "notes": [],
+    }
 
 
 def test_sixty_placements_are_simulated_in_three_ways(calls: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -56,11 +84,13 @@ def test_sixty_placements_are_simulated_in_three_ways(calls: list[dict[str, Any]
     assert calibrated["run_metadata"] is None and with_profile["run_metadata"].read_bytes() == b"profile"
     assert before["kept"] == calibrated["kept"] == with_profile["kept"]
     assert before["placements"] == calibrated["placements"] == with_profile["placements"]
+    assert "| random, half apart, a | 100.0 | 50.0 | 60.0 | 30.0 | 2.0 | 1.0 | 0.0 | 0.0 | 900 | 1,000 | 0.90 |" in text
     fidelity.run(tmp_path, lambda _: None)
     assert calls[3]["placements"] == before["placements"], "kept rounds belong to the same placements"
 
 
-def test_random_ones_use_every_share_and_methods_are_among_them() -> None:
+def test_random_ones_use_every_share_and_methods_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fidelity, "EVALUATIONS", 60)
     found = chosen(prepared_graph(20), json.dumps(MACHINE))
     random, rest = found[: fidelity.RANDOM], found[fidelity.RANDOM :]
     assert np.all(np.diff(random.mean(axis=1)[[0, 10, 19]]) > 0)
@@ -78,3 +108,11 @@ def test_a_noisy_machine_is_said_on_the_page(
     text = fidelity.run(tmp_path, lambda _: None)
     assert "- nmt, batch 2: measure: the machine is too noisy; allowed: a quiet one" in text
     assert not calls
+
+
+def test_the_differences_of_all_traced_placements_add_up() -> None:
+    text = "\n".join(tables("a graph", {"one": traced(2.0), "other": traced(3.0)}))
+    rows = [line for line in text.splitlines() if line.startswith("| Type")]
+    assert len(rows) == 10 and "| Type0 | 10.0 | 4.0 | 2.50 |" in rows
+    assert "| others | 30.0 | 12.0 | 2.50 |" in text, "the two other types, and the rest of the reports"
+    assert "| a to b | 6 | 6 | 0.0 | 0.0 | 2.5 | 1.0 | 2.50 |" in text
