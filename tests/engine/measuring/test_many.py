@@ -106,3 +106,7 @@ def test_a_list_of_placements_asks_for_a_cluster(
     listed.write_text(json.dumps(placements))
     assert main(["measure", str(tiny_cnn_path), "--placement", str(listed)]) == 2
     assert capsys.readouterr().err == "--cluster: there is none; allowed: what a list of placements is compared with\n"
+    assert (
+        main(["measure", str(tiny_cnn_path), "--placement", str(listed), "--timelines", str(tmp_path / "t.json")]) == 2
+    )
+    assert capsys.readouterr().err == "--timelines: 3 placements; allowed: one placement\n"

@@ -10,6 +10,7 @@ import pytest
 
 from engine.clusters.cluster import Contention, MemoryModel
 from engine.measuring import step_difference
+from engine.measuring.explanation import ALLOCATED, ON_GPUS, RESIDENT, notes_on
 from engine.measuring.measured_order import peaks_in_measured_order
 from engine.measuring.step_difference import ADDED, difference, parts_of
 from engine.measuring.step_record import (
@@ -175,6 +176,14 @@ def test_a_simulated_step_has_the_sums_of_its_timeline_and_a_transfer_for_each_d
         assert sum(parts.values()) == pytest.approx(timeline.step_time_us)
     ways = sorted(zip(record.sent.op.tolist(), record.sent.source.tolist(), record.sent.device.tolist(), strict=True))
     assert ways == [(0, 0, 1), (0, 0, 2), (1, 1, 0), (2, 2, 0)]
+
+
+def test_what_was_not_measured_is_told() -> None:
+    """A trace on GPUs, and statistics of an allocator."""
+    ran_on_cpus: dict[str, Any] = {"ran": np.zeros((0, 2))}
+    assert notes_on({}) == [ON_GPUS] and notes_on(ran_on_cpus) == []
+    assert notes_on(ran_on_cpus | {"memory": np.array([[5.0, 9.0], [0.0, 2.0]])}) == [ALLOCATED]
+    assert notes_on(ran_on_cpus | {"memory": np.array([[np.nan, 9.0], [np.nan, 2.0]])}) == [RESIDENT]
 
 
 PAIRS = [Op("a", outputs=[1000], time_us=1), Op("b", outputs=[1000], time_us=1), Op("c", ["a"], 1), Op("d", ["b"], 1)]
