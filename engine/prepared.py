@@ -45,6 +45,9 @@ class PreparedGraph:
     levels: Levels = field(default_factory=Levels)
     """all groupings that a search may use, `grouping` among them; none where a person fixed the number of groups"""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", self.costs.with_types(self.graph.op_types))
+
     def to_bytes(self) -> bytes:
         """The graph as bytes for the database, without pickle."""
         arrays: dict[str, NDArray[np.generic]] = {}

@@ -53,6 +53,8 @@ class DeviceKind:
     """10⁹ operations a second of other data types"""
     efficiency: float = 1.0
     """share of the peak and of the bandwidth that ops reach"""
+    efficiency_by_op_type: Mapping[str, float] = field(default_factory=dict)
+    """the same of ops of some types, as measured: above 1 where caches hold what they read"""
     op_rest_us: float = OP_REST_US
     """rest after each op of non-zero time; a cluster may override it"""
 

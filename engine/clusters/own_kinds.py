@@ -17,6 +17,11 @@ _PEAKS = (1e-3, 1e12)
 """from a million operations a second"""
 _BANDWIDTHS = (1e-3, 1e12)
 _EFFICIENCIES = (1e-6, 1.0)
+_EFFICIENCIES_OF_TYPES = (1e-6, 100.0)
+ANY_TYPE = "*"
+"""in an object of efficiencies: op types that it leaves out"""
+MOST_OP_TYPES = 500
+_OP_TYPE = re.compile(r"[A-Z_][A-Za-z0-9_]{0,99}")
 _TAKEN = frozenset(kind.lower() for kind in KINDS)
 
 
@@ -56,12 +61,13 @@ def own_kinds_to_json(kinds: Sequence[DeviceKind]) -> dict[str, Json]:
 def _row(kind: DeviceKind) -> Json:
     others = {str(float_type): peak for float_type, peak in kind.peak_gflops_by_type.items()}
     peaks: Json = {str(FloatType.FLOAT32): kind.peak_gflops, **others} if others else kind.peak_gflops
+    of_types = dict(kind.efficiency_by_op_type)
     return {
         "class": kind.device_class,
         "peak_gflops": peaks,
         "memory_bandwidth_bytes_per_us": kind.memory_bandwidth_bytes_per_us,
         "memory_bytes": kind.memory_bytes,
-        "efficiency": kind.efficiency,
+        "efficiency": {ANY_TYPE: kind.efficiency, **of_types} if of_types else kind.efficiency,
         "op_rest_us": kind.op_rest_us,
     }
 
@@ -74,6 +80,7 @@ def _kind(name: str, value: Json) -> DeviceKind:
         allowed = ", ".join(DEVICE_CLASSES)
         raise ClusterError(shortened(device_class), where=f"{where}.class", allowed=allowed, field="cluster")
     peaks = _peaks(fields, where)
+    efficiency, of_types = _efficiencies(fields, where)
     memory_bytes = _required(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES))
     if memory_bytes != int(memory_bytes):
         raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed="an integer", field="cluster")
@@ -85,7 +92,8 @@ def _kind(name: str, value: Json) -> DeviceKind:
         memory_bandwidth_bytes_per_us=_required(fields, where, "memory_bandwidth_bytes_per_us", _BANDWIDTHS),
         source="described in the cluster",
         peak_gflops_by_type=peaks,
-        efficiency=number_of(fields, where, "efficiency", _EFFICIENCIES, 1.0),
+        efficiency=efficiency,
+        efficiency_by_op_type=of_types,
         op_rest_us=number_of(fields, where, "op_rest_us", (0.0, LONGEST_US), OP_REST_US),
     )
 
@@ -98,6 +106,25 @@ def _peaks(fields: dict[str, Json], where: str) -> dict[FloatType, float]:
     given = object_of(fields["peak_gflops"], where, tuple(FloatType))
     peaks = {FloatType.FLOAT32: _required(given, where, FloatType.FLOAT32, _PEAKS)}
     return peaks | {FloatType(name): _required(given, where, name, _PEAKS) for name in given}
+
+
+def _efficiencies(fields: dict[str, Json], where: str) -> tuple[float, dict[str, float]]:
+    """The efficiency of ops, and that of some types: one number for all, or an object. Raises ClusterError."""
+    given = fields.get("efficiency")
+    if not isinstance(given, dict):
+        return number_of(fields, where, "efficiency", _EFFICIENCIES, 1.0), {}
+    where = f"{where}.efficiency"
+    if len(given) > MOST_OP_TYPES:
+        allowed = f"an object with at most {MOST_OP_TYPES} op types"
+        raise ClusterError(f"{len(given)} op types", where=where, allowed=allowed, field="cluster")
+    of_types = {}
+    for name in given:
+        if name != ANY_TYPE:
+            if not _OP_TYPE.fullmatch(name):
+                what, allowed = f"the key {shortened(name)} is no op type", f"{ANY_TYPE}, or types such as MatMul"
+                raise ClusterError(what, where=where, allowed=allowed, field="cluster")
+            of_types[name] = number_of(given, where, name, _EFFICIENCIES_OF_TYPES, 1.0)
+    return number_of(given, where, ANY_TYPE, _EFFICIENCIES, 1.0), of_types
 
 
 def _required(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, float]) -> float:

@@ -41,6 +41,11 @@ def no_counts() -> NDArray[np.int64]:
     return np.empty(0, dtype=np.int64)
 
 
+def no_types() -> NDArray[np.int32]:
+    """An empty array, [0]."""
+    return np.empty(0, dtype=np.int32)
+
+
 def no_times() -> NDArray[np.float64]:
     """An empty array, [0, 0]."""
     return np.empty((0, 0))
@@ -78,6 +83,10 @@ class Costs:
     """[ops] bytes that one execution reads and writes; or [0]: the work is not known"""
     float_type: NDArray[np.uint8] = field(default_factory=no_reasons)
     """[ops] the data type of the arithmetic, an index of `FLOAT_TYPES`; or [0]: float32"""
+    op_type_names: tuple[str, ...] = ()
+    """the types of ops; or empty: not known, so that a kind's efficiency is the same for all"""
+    type_of_op: NDArray[np.int32] = field(default_factory=no_types)
+    """[ops] the type of each, an index of `op_type_names`; or [0]"""
     measured_us: NDArray[np.float64] = field(default_factory=no_times)
     """[`DEVICE_CLASSES`, ops] times that count on every kind of a class, NaN where not measured; or [0, 0]"""
 
@@ -85,7 +94,7 @@ class Costs:
         ops = len(self.output_offset) - 1
         assert self.time_us.shape == (len(self.kinds), ops)
         assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
-        counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type)
+        counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op)
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
         if len(set(self.kinds)) != len(self.kinds):
@@ -136,11 +145,26 @@ class Costs:
 
     def _time_by_work(self, kind: DeviceKind) -> NDArray[np.float64]:
         """[ops] the time of one execution on `kind`: as measured on its class, else by the op's work."""
-        times = work_time_us(self.flops, self.moved_bytes, self.float_type, kind)
+        times = work_time_us(self.flops, self.moved_bytes, self.float_type, kind, self.efficiency_on(kind))
         if not len(self.measured_us):
             return times
         measured = self.measured_us[DEVICE_CLASSES.index(kind.device_class)]
         return np.where(np.isnan(measured), times, measured)
+
+    def efficiency_on(self, kind: DeviceKind) -> NDArray[np.float64] | float:
+        """The share of the peak and of the bandwidth that ops reach on `kind`: [ops], or one for all."""
+        of_type = kind.efficiency_by_op_type
+        if not of_type or not len(self.type_of_op):
+            return kind.efficiency
+        known = np.array([of_type.get(name, kind.efficiency) for name in self.op_type_names])
+        return np.asarray(known[self.type_of_op], dtype=np.float64)
+
+    def with_types(self, op_types: Sequence[str]) -> "Costs":
+        """The same costs of ops of these types, [ops], where they have work and their types are not known yet."""
+        if not len(self.moved_bytes) or len(self.type_of_op):
+            return self
+        names, type_of_op = np.unique(np.array(op_types, dtype=np.str_), return_inverse=True)
+        return replace(self, op_type_names=tuple(names.tolist()), type_of_op=type_of_op.astype(np.int32))
 
     def for_devices(self, devices: Sequence[Device]) -> "Costs":
         """The same costs with a row for each kind of `devices` in place of the ops' work; unchanged without work."""
@@ -156,6 +180,8 @@ class Costs:
             time_us=once.time_on_devices(list(by_kind.values())),
             moved_bytes=no_counts(),
             float_type=no_reasons(),
+            op_type_names=(),
+            type_of_op=no_types(),
             measured_us=no_times(),
         )
 
@@ -183,13 +209,19 @@ class Costs:
 
 
 def work_time_us(
-    flops: NDArray[np.int64], moved_bytes: NDArray[np.int64], float_type: NDArray[np.uint8], kind: DeviceKind
+    flops: NDArray[np.int64],
+    moved_bytes: NDArray[np.int64],
+    float_type: NDArray[np.uint8],
+    kind: DeviceKind,
+    efficiency: NDArray[np.float64] | float | None = None,
 ) -> NDArray[np.float64]:
     """[ops] the time of one execution on `kind`: arithmetic at the type's peak, then bytes at the memory's bandwidth.
 
-    `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32.
+    `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32. `efficiency` [ops], or one for
+    all, is that of the kind by default.
     """
     peaks = np.array([kind.peak_of(each) for each in FLOAT_TYPES])
     peak_gflops = peaks[float_type] if len(float_type) else peaks[0]
     arithmetic_us = flops / (peak_gflops * 1e3)
-    return np.asarray((arithmetic_us + moved_bytes / kind.memory_bandwidth_bytes_per_us) / kind.efficiency)
+    share = kind.efficiency if efficiency is None else efficiency
+    return np.asarray((arithmetic_us + moved_bytes / kind.memory_bandwidth_bytes_per_us) / share)

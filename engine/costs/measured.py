@@ -115,7 +115,9 @@ def _with_row_of(kind: str | None, costs: Costs) -> Costs:
     """`costs` with a row for `kind` of the catalogue, where the ops' work gives its times."""
     if kind not in CATALOGUE or kind in costs.kinds or not len(costs.moved_bytes):
         return costs
-    times = work_time_us(costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[kind])
+    times = work_time_us(
+        costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[kind], costs.efficiency_on(CATALOGUE[kind])
+    )
     return dataclasses.replace(costs, kinds=(*costs.kinds, kind), time_us=np.vstack((costs.time_us, times)))
 
 

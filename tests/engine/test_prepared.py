@@ -11,6 +11,7 @@ from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import OPS_NAMED, PreparedGraph
 from engine.simulator import Simulator
+from tests.engine.costs.known_work import estimated
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 STRINGS, FILES = "it works on strings", "it reads or writes files"
@@ -49,6 +50,19 @@ def test_what_was_stored_before_these_fields_were_is_still_read() -> None:
     assert back.origin == Origin()
     assert back.graph.cpu_reason == ("", "")
     assert back.summary()["cpu_ops"] == {"ops": 0, "reasons": []}
+
+
+def test_estimates_know_the_types_of_their_ops_also_where_they_were_stored_without() -> None:
+    graph = dataclasses.replace(make_graph(["a", "b", "c"], []), op_types=("Relu", "MatMul", "Relu"))
+    whole = PreparedGraph(graph, estimated(), group_ops(graph, estimated(), None))
+    arrays, texts = unpack(whole.to_bytes())
+    for one in (whole, PreparedGraph.from_bytes(pack(arrays, texts))):
+        assert [one.costs.op_type_names[index] for index in one.costs.type_of_op] == [*graph.op_types]
+    del arrays["Costs.type_of_op"], texts["Costs.op_type_names"]
+    older = PreparedGraph.from_bytes(pack(arrays, texts)).costs
+    assert older.op_type_names == whole.costs.op_type_names and np.array_equal(older.type_of_op, whole.costs.type_of_op)
+    given = prepared("").costs
+    assert not len(given.type_of_op), "times that a file gives have no work"
 
 
 def test_what_was_stored_before_trips_were_runs_every_op_once() -> None:

@@ -108,6 +108,7 @@ def calibrated_cluster(
         memory_bandwidth_bytes_per_us=figures["memory_bandwidth_bytes_per_us"].value,
         source=f"measured on {machine}, {date}",
         efficiency=figures["efficiency"].value,
+        efficiency_by_op_type=fitting.efficiency_of_types(fitting.roofline(times, work).efficiency_of_op),
         op_rest_us=figures["op_rest_us"].value,
     )
     count = len(names)

@@ -125,9 +125,18 @@ def roofline(times: Times, work: Mapping[str, TrialWork]) -> Roofline:
         name: work[name].operations / np.median(peak) + work[name].moved_bytes / np.median(bandwidth)
         for name in measured_us
     }
-    efficiency_of_op = {name: by_roofline[name] / us for name, us in measured_us.items()}
+    efficiency_of_op = {name: by_roofline[name] / us for name, us in measured_us.items() if by_roofline[name] > 0}
     efficiency: Rounds = np.exp(np.mean([np.log(each) for each in efficiency_of_op.values()], axis=0))
     return Roofline(peak / 1e3, bandwidth, np.minimum(efficiency, 1.0), efficiency_of_op)
+
+
+def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds]) -> dict[str, float]:
+    """Op type → the geometric mean over its sizes of what it reaches in the median of the rounds."""
+    found: dict[str, list[float]] = {}
+    for op in trials.OPS:
+        if op.name in efficiency_of_op:
+            found.setdefault(op.type, []).append(float(np.log(np.median(efficiency_of_op[op.name]))))
+    return {type_: float(np.exp(np.mean(logs))) for type_, logs in found.items()}
 
 
 def _fastest(rates: Mapping[str, Rounds]) -> Rounds:

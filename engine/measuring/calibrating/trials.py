@@ -56,7 +56,8 @@ class OpSize:
 
     type: str
     shape: tuple[int, ...]
-    """MatMul: [rows, inner, columns]; convolutions: [batch, height, width, channels, channels out, filter]"""
+    """MatMul: [rows, inner, columns], after the batch's; convolutions: [batch, height, width, channels, channels out,
+    filter]"""
 
     @property
     def name(self) -> str:
@@ -67,19 +68,37 @@ class OpSize:
 STREAMING = ("Relu", "AddV2", "Tanh")
 ELEMENTS = (2**18, 2**22)
 """of smaller tensors an op takes so little that the scatter of steps hides it"""
+ELEMENTWISE = ("Mul", "Sub", "AddN", "Sigmoid", "Square", "ReluGrad", "SigmoidGrad", "TanhGrad")
+UPDATES = ("ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyRMSProp", "ResourceApplyAdam")
+"""of variables by their gradients"""
 CONVOLUTIONS = ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter")
 CONVOLUTION_SHAPES = ((8, 56, 56, 64, 64, 3), (8, 14, 14, 256, 256, 3), (8, 28, 28, 128, 256, 1))
+DEPTHWISE = (
+    "DepthwiseConv2dNative",
+    "DepthwiseConv2dNativeBackpropInput",
+    "DepthwiseConv2dNativeBackpropFilter",
+)
+POOLS = ("MaxPool", "AvgPool", "MaxPoolGrad", "AvgPoolGrad")
+IMAGE = (8, 56, 56, 64)
 OPS = (
     *(OpSize("MatMul", (size, size, size)) for size in (128, 256, 1024)),
     OpSize("MatMul", (32, 1024, 4096)),
+    OpSize("BatchMatMulV2", (16, 64, 512, 64)),
     *(OpSize(type_, shape) for type_ in CONVOLUTIONS for shape in CONVOLUTION_SHAPES),
-    OpSize("DepthwiseConv2dNative", (8, 56, 56, 64, 1, 3)),
+    *(OpSize(type_, (8, 28, 28, 64, 1, 3)) for type_ in DEPTHWISE),
     *(OpSize(type_, (elements,)) for type_ in STREAMING for elements in ELEMENTS),
-    OpSize("BiasAdd", (8, 56, 56, 64)),
+    *(OpSize(type_, ELEMENTS[:1]) for type_ in (*ELEMENTWISE, *UPDATES)),
+    OpSize("BiasAdd", IMAGE),
+    OpSize("BiasAddGrad", IMAGE),
     OpSize("FusedBatchNormV3", (8, 28, 28, 128)),
-    OpSize("MaxPool", (8, 56, 56, 64)),
-    OpSize("Mean", (8, 56, 56, 64)),
+    OpSize("FusedBatchNormGradV3", (8, 28, 28, 128)),
+    *(OpSize(type_, IMAGE) for type_ in POOLS),
+    OpSize("Mean", IMAGE),
+    OpSize("Sum", IMAGE),
     OpSize("Softmax", (512, 1024)),
-    OpSize("ConcatV2", (8, 56, 56, 64)),
+    OpSize("SparseSoftmaxCrossEntropyWithLogits", (512, 1024)),
+    OpSize("ConcatV2", IMAGE),
+    OpSize("Slice", IMAGE),
+    OpSize("GatherV2", (8192, 512)),
     OpSize("Transpose", (1024, 1024)),
 )

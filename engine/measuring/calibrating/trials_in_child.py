@@ -66,6 +66,7 @@ class TrialGraph:
     targets: dict[str, list[Any]] = field(default_factory=dict)
     """trial → the ops that its step runs"""
     _variables: dict[tuple[str, tuple[int, ...]], Any] = field(default_factory=dict)
+    _resources: list[Any] = field(default_factory=list)
 
     def make_all(self) -> None:
         """Make every trial."""
@@ -100,6 +101,13 @@ class TrialGraph:
                 name = f"variable_{device}_{number}_{'x'.join(map(str, shape))}"
                 self._variables[key] = tf.raw_ops.VariableV2(shape=shape, dtype=tf.float32, shared_name=name, name=name)
         return self._variables[key]
+
+    def resource(self, *shape: int, number: int) -> Any:
+        """The handle of a new variable of random numbers on the first device."""
+        with tf.device(self.devices[0]):
+            name = f"resource_{len(self._resources)}_{number}"
+            self._resources.append(tf.raw_ops.VarHandleOp(shape=shape, dtype=tf.float32, shared_name=name, name=name))
+        return self._resources[-1]
 
     def _make_overheads(self) -> None:
         with tf.device(self.devices[0]):
@@ -168,8 +176,27 @@ def _conv2d_filter(graph: TrialGraph, size: OpSize, name: str) -> Any:
 
 
 def _depthwise(graph: TrialGraph, size: OpSize, name: str) -> Any:
-    filter_ = _filter(graph, size)
-    return tf.raw_ops.DepthwiseConv2dNative(input=_image(graph, size), filter=filter_, name=name, **SAME).op
+    image, filter_ = _image(graph, size), graph.variable(*_depthwise_filter_shape(size))
+    return tf.raw_ops.DepthwiseConv2dNative(input=image, filter=filter_, name=name, **SAME).op
+
+
+def _depthwise_input(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    image, filter_ = _image(graph, size), graph.variable(*_depthwise_filter_shape(size))
+    return tf.raw_ops.DepthwiseConv2dNativeBackpropInput(
+        input_sizes=size.shape[:4], filter=filter_, out_backprop=image, name=name, **SAME
+    ).op
+
+
+def _depthwise_filter(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    image = _image(graph, size)
+    return tf.raw_ops.DepthwiseConv2dNativeBackpropFilter(
+        input=image, filter_sizes=_depthwise_filter_shape(size), out_backprop=image, name=name, **SAME
+    ).op
+
+
+def _depthwise_filter_shape(size: OpSize) -> tuple[int, ...]:
+    *_, channels, channels_out, width = size.shape
+    return width, width, channels, channels_out
 
 
 SAME: dict[str, Any] = {"strides": [1, 1, 1, 1], "padding": "SAME"}
@@ -200,35 +227,157 @@ def _batch_norm(graph: TrialGraph, size: OpSize, name: str) -> Any:
     ).y.op
 
 
-def _max_pool(graph: TrialGraph, size: OpSize, name: str) -> Any:
-    window, strides = [1, 3, 3, 1], [1, 2, 2, 1]
-    values = graph.variable(*size.shape)
-    return tf.raw_ops.MaxPool(input=values, ksize=window, strides=strides, padding="SAME", name=name).op
+def _batch_norm_grad(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    channels = size.shape[-1]
+    values, of_channels = graph.variable(*size.shape), graph.variable(channels)
+    return tf.raw_ops.FusedBatchNormGradV3(
+        y_backprop=graph.variable(*size.shape, number=1),
+        x=values,
+        scale=of_channels,
+        reserve_space_1=of_channels,
+        reserve_space_2=of_channels,
+        reserve_space_3=of_channels,
+        name=name,
+    ).x_backprop.op
+
+
+POOLING: dict[str, Any] = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
+
+
+def _pooled(graph: TrialGraph, size: OpSize) -> Any:
+    batch, height, width, channels = size.shape
+    return graph.variable(batch, height // 2, width // 2, channels)
+
+
+def _max_pool_grad(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    values, pooled = graph.variable(*size.shape), _pooled(graph, size)
+    return tf.raw_ops.MaxPoolGrad(orig_input=values, orig_output=pooled, grad=pooled, name=name, **POOLING).op
+
+
+def _avg_pool_grad(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    return tf.raw_ops.AvgPoolGrad(orig_input_shape=size.shape, grad=_pooled(graph, size), name=name, **POOLING).op
+
+
+def _update(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    """An optimiser's update of one variable. Each copy has variables of its own, so that they do not wait."""
+    values = [graph.resource(*size.shape, number=number) for number in range(3)]
+    gradient, rate = graph.variable(*size.shape), tf.constant(1e-9)
+    match size.type:
+        case "ResourceApplyGradientDescent":
+            return tf.raw_ops.ResourceApplyGradientDescent(var=values[0], alpha=rate, delta=gradient, name=name)
+        case "ResourceApplyMomentum":
+            return tf.raw_ops.ResourceApplyMomentum(
+                var=values[0], accum=values[1], lr=rate, grad=gradient, momentum=rate, name=name
+            )
+        case "ResourceApplyRMSProp":
+            return tf.raw_ops.ResourceApplyRMSProp(
+                var=values[0],
+                ms=values[1],
+                mom=values[2],
+                lr=rate,
+                rho=rate,
+                momentum=rate,
+                epsilon=tf.constant(1.0),
+                grad=gradient,
+                name=name,
+            )
+    return tf.raw_ops.ResourceApplyAdam(
+        var=values[0],
+        m=values[1],
+        v=values[2],
+        beta1_power=rate,
+        beta2_power=rate,
+        lr=rate,
+        beta1=rate,
+        beta2=rate,
+        epsilon=tf.constant(1.0),
+        grad=gradient,
+        name=name,
+    )
+
+
+def _losses(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    labels = tf.zeros(size.shape[:1], tf.int32)
+    return tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
+        features=graph.variable(*size.shape), labels=labels, name=name
+    ).loss.op
+
+
+def _gather(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    rows = tf.constant((np.arange(size.shape[0] // 4) * 5) % size.shape[0], tf.int32)
+    return tf.raw_ops.GatherV2(params=graph.variable(*size.shape), indices=rows, axis=0, name=name).op
+
+
+def _slice(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    half = [*size.shape[:-1], size.shape[-1] // 2]
+    return tf.raw_ops.Slice(input=graph.variable(*size.shape), begin=[0] * len(half), size=half, name=name).op
+
+
+def _batch_matmul(graph: TrialGraph, size: OpSize, name: str) -> Any:
+    batch, rows, inner, columns = size.shape
+    left, right = graph.variable(batch, rows, inner), graph.variable(batch, inner, columns)
+    return tf.raw_ops.BatchMatMulV2(x=left, y=right, name=name).op
+
+
+def _of_one(op: Any, *names: str) -> Callable[[TrialGraph, OpSize, str], Any]:
+    """A maker of ops whose inputs, by their names, are tensors of one shape."""
+
+    def make(graph: TrialGraph, size: OpSize, name: str) -> Any:
+        inputs = {each: graph.variable(*size.shape, number=number) for number, each in enumerate(names)}
+        return op(**inputs, name=name).op
+
+    return make
+
+
+def _reduced(op: Any) -> Callable[[TrialGraph, OpSize, str], Any]:
+    """A maker of ops that leave the channels of an image."""
+    return lambda graph, size, name: op(input=graph.variable(*size.shape), axis=[0, 1, 2], name=name).op
 
 
 MAKERS: Mapping[str, Callable[[TrialGraph, OpSize, str], Any]] = {
     "MatMul": _matmul,
+    "BatchMatMulV2": _batch_matmul,
     "Conv2D": _conv2d,
     "Conv2DBackpropInput": _conv2d_input,
     "Conv2DBackpropFilter": _conv2d_filter,
     "DepthwiseConv2dNative": _depthwise,
+    "DepthwiseConv2dNativeBackpropInput": _depthwise_input,
+    "DepthwiseConv2dNativeBackpropFilter": _depthwise_filter,
     "FusedBatchNormV3": _batch_norm,
-    "MaxPool": _max_pool,
-    "Relu": lambda graph, size, name: tf.raw_ops.Relu(features=graph.variable(*size.shape), name=name).op,
-    "Tanh": lambda graph, size, name: tf.raw_ops.Tanh(x=graph.variable(*size.shape), name=name).op,
-    "AddV2": lambda graph, size, name: (
-        tf.raw_ops.AddV2(x=graph.variable(*size.shape), y=graph.variable(*size.shape, number=1), name=name).op
+    "FusedBatchNormGradV3": _batch_norm_grad,
+    "MaxPool": lambda graph, size, name: tf.raw_ops.MaxPool(input=graph.variable(*size.shape), name=name, **POOLING).op,
+    "AvgPool": lambda graph, size, name: tf.raw_ops.AvgPool(value=graph.variable(*size.shape), name=name, **POOLING).op,
+    "MaxPoolGrad": _max_pool_grad,
+    "AvgPoolGrad": _avg_pool_grad,
+    "Relu": _of_one(tf.raw_ops.Relu, "features"),
+    "Tanh": _of_one(tf.raw_ops.Tanh, "x"),
+    "Sigmoid": _of_one(tf.raw_ops.Sigmoid, "x"),
+    "Square": _of_one(tf.raw_ops.Square, "x"),
+    "AddV2": _of_one(tf.raw_ops.AddV2, "x", "y"),
+    "Mul": _of_one(tf.raw_ops.Mul, "x", "y"),
+    "Sub": _of_one(tf.raw_ops.Sub, "x", "y"),
+    "ReluGrad": _of_one(tf.raw_ops.ReluGrad, "gradients", "features"),
+    "SigmoidGrad": _of_one(tf.raw_ops.SigmoidGrad, "y", "dy"),
+    "TanhGrad": _of_one(tf.raw_ops.TanhGrad, "y", "dy"),
+    "AddN": lambda graph, size, name: (
+        tf.raw_ops.AddN(inputs=[graph.variable(*size.shape, number=number) for number in range(3)], name=name).op
     ),
     "BiasAdd": lambda graph, size, name: (
         tf.raw_ops.BiasAdd(value=graph.variable(*size.shape), bias=graph.variable(size.shape[-1]), name=name).op
     ),
-    "Mean": lambda graph, size, name: tf.raw_ops.Mean(input=graph.variable(*size.shape), axis=[0, 1, 2], name=name).op,
-    "Softmax": lambda graph, size, name: tf.raw_ops.Softmax(logits=graph.variable(*size.shape), name=name).op,
+    "BiasAddGrad": _of_one(tf.raw_ops.BiasAddGrad, "out_backprop"),
+    "Mean": _reduced(tf.raw_ops.Mean),
+    "Sum": _reduced(tf.raw_ops.Sum),
+    "Softmax": _of_one(tf.raw_ops.Softmax, "logits"),
+    "SparseSoftmaxCrossEntropyWithLogits": _losses,
     "ConcatV2": lambda graph, size, name: (
         tf.raw_ops.ConcatV2(values=[graph.variable(*size.shape)] * 2, axis=3, name=name).op
     ),
+    "Slice": _slice,
+    "GatherV2": _gather,
     "Transpose": lambda graph, size, name: (
         tf.raw_ops.Transpose(x=graph.variable(*size.shape), perm=[1, 0], name=name).op
     ),
+    **dict.fromkeys(trials.UPDATES, _update),
 }
 """op type → what makes an op of it"""

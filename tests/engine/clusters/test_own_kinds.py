@@ -50,6 +50,21 @@ def test_a_described_kind_has_its_figures() -> None:
     assert np.all(cluster.bandwidth_bytes_per_us == 7600), "the links of no particular model"
 
 
+def test_some_op_types_may_have_an_efficiency_of_their_own() -> None:
+    cluster = cluster_with({**WAFER, "efficiency": {"*": 0.5, "Mean": 0.1, "Relu": 2}})
+    figures = cluster.devices[0].figures
+    assert figures is not None
+    assert (figures.efficiency, dict(figures.efficiency_by_op_type)) == (0.5, {"Mean": 0.1, "Relu": 2})
+    written = cluster_to_json(cluster)
+    assert cluster_to_json(parse_cluster(json.dumps(written))) == written
+    same, plain = estimated().with_types(["MatMul", "Mean", "Relu"]), estimated()
+    of_all, of_types = (costs.time_on_devices(cluster_with().devices) for costs in (plain, same))
+    assert np.array_equal(of_all, of_types), "types change nothing on a kind with one efficiency"
+    times = same.time_on_devices(cluster.devices)
+    assert times[0] == pytest.approx(of_all[0] * np.array([1, 5, 0.25])) and np.array_equal(times[2], of_all[2])
+    assert np.array_equal(same.for_devices(cluster.devices).time_on_devices(cluster.devices), times)
+
+
 def test_only_class_peak_bandwidth_and_memory_are_required() -> None:
     brief = {key: WAFER[key] for key in ("class", "memory_bandwidth_bytes_per_us", "memory_bytes")}
     figures = cluster_with({**brief, "peak_gflops": 5.0}).devices[0].figures
@@ -131,6 +146,22 @@ MISTAKES: list[tuple[Json, str]] = [
         "kinds.Wafer-2.peak_gflops: the key int4 is not known; allowed: float32, float64, float16, bfloat16",
     ),
     ({"Wafer-2": {**WAFER, "efficiency": 1.5}}, "kinds.Wafer-2.efficiency: 1.5; allowed: a number from 1e-06 to 1"),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"*": 2}}},
+        "kinds.Wafer-2.efficiency.*: 2; allowed: a number from 1e-06 to 1",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"Mean": 0}}},
+        "kinds.Wafer-2.efficiency.Mean: 0; allowed: a number from 1e-06 to 100",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"a b": 1}}},
+        "kinds.Wafer-2.efficiency: the key a b is no op type; allowed: *, or types such as MatMul",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {f"Op{index}": 1 for index in range(501)}}},
+        "kinds.Wafer-2.efficiency: 501 op types; allowed: an object with at most 500 op types",
+    ),
     ({"Wafer-2": {**WAFER, "memory_bytes": 1.5}}, "kinds.Wafer-2.memory_bytes: 1.5; allowed: an integer"),
     ({"Wafer-2": {**WAFER, "op_rest_us": -1}}, "kinds.Wafer-2.op_rest_us: -1; allowed: a number from 0 to 1e+12"),
 ]

@@ -77,6 +77,23 @@ def test_overhead_link_and_roofline_come_out_again() -> None:
     assert all(each.low == pytest.approx(each.value) == pytest.approx(each.high) for each in figures.values())
 
 
+def test_op_types_of_the_cluster_have_the_efficiency_that_they_reached() -> None:
+    cluster = calibrated_cluster(machine(), WORK, NAMES, 2**30, "a", "2026-01-31")
+    kind = cluster.devices[0].figures
+    assert kind is not None
+    assert kind.efficiency_by_op_type["Mean"] == pytest.approx(EFFICIENCY)
+    assert kind.efficiency_by_op_type["Relu"] == pytest.approx(EFFICIENCY**0.5), "one size reaches half, one all"
+    assert set(kind.efficiency_by_op_type) == {op.type for op in trials.OPS}
+
+
+def test_an_op_that_the_engine_counts_no_work_for_says_nothing_of_the_roofline() -> None:
+    without = WORK | {"Slice_8x56x56x64": TrialWork(0.0, 0.0)}
+    cluster = calibrated_cluster(machine(), without, NAMES, 2**30, "a", "2026-01-31")
+    assert cluster.devices[0].figures is not None
+    assert "Slice" not in cluster.devices[0].figures.efficiency_by_op_type
+    assert figures_of(machine(), without)["efficiency"].value == pytest.approx(EFFICIENCY, rel=0.05)
+
+
 @pytest.mark.parametrize(("waiting", "contention"), [(1.0, Contention.PAIR), (0.1, Contention.NONE)])
 def test_transfers_wait_for_each_other_in_the_model_if_they_did_here(waiting: float, contention: Contention) -> None:
     cluster = calibrated_cluster(
