@@ -11,6 +11,7 @@ from pathlib import Path
 from engine import VERSION
 from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
 from engine.child.warm import end_warm
+from engine.clusters.calibration import MeasuredFigure
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.device_kinds import CATALOGUE, OP_REST_US
@@ -78,7 +79,7 @@ from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.measuring.real_rewards import RealRewards, WhatToMeasure
-from engine.number_words import bytes_words, part_words
+from engine.number_words import bytes_words, part_words, percent_words, time_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
     apply,
@@ -291,6 +292,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "MakeSettings",
+    "MeasuredFigure",
     "Member",
     "Method",
     "MethodSummary",
@@ -360,6 +362,7 @@ __all__ = [
     "obstacle",
     "parse_cluster",
     "part_words",
+    "percent_words",
     "pins_of_names",
     "place",
     "placement_of_names",
@@ -381,6 +384,7 @@ __all__ = [
     "simulate",
     "simulated_words",
     "time_node_data",
+    "time_words",
     "trace",
     "train",
     "training_identity",

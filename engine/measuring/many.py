@@ -47,11 +47,13 @@ def measure_many(
     rounds: int = 3,
     steps: int = 5,
     run_metadata: Path | None = None,
+    pulse: Pulse = no_pulse,
 ) -> dict[str, Json]:
     """Run the graph in `path` under each of `placements`, JSON {op: device}, and compare with the simulated steps.
 
     They are simulated on `cluster`, whose devices must be this machine's; CPUs are a process each. `kept` is the file
-    of the finished rounds; one that belongs to other placements is refused. Returns `placements`, one object for each
+    of the finished rounds; one that belongs to other placements is refused. `pulse` is called several times a second;
+    what it raises ends the child. Returns `placements`, one object for each
     with `step_time_us` (the median of its steps), `fastest_us`, `rounds_us` (medians) and `simulated_step_time_us`;
     `noise` and `spread`, see `MeasuredSteps`; and `fidelity`, see `fidelity.fidelity`. Raises GraphError,
     PlacementError, ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread,
@@ -59,7 +61,9 @@ def measure_many(
     """
     _require_counts(len(placements), rounds)
     graph = GraphToMeasure(path, suffix, options, limits, cluster, steps)
-    prepared = prepare(path, suffix, report_progress, limits, groups=None, options=options, run_metadata=run_metadata)
+    prepared = prepare(
+        path, suffix, report_progress, limits, None, options=options, run_metadata=run_metadata, pulse=pulse
+    )
     reports = cast(list[dict[str, float]], simulate(prepared, cluster, list(placements)))
     order = graph.order(prepared.graph.op_names, _devices_of_ops(prepared.graph.op_names, placements, graph.names))
     digest = _digest(order)

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from django.conf import settings
 
 from webapp.graphs.models import Graph
+from webapp.jobs.job import Job
 
 SECONDS_BETWEEN_LOOKS = 3600.0
 """an upload or a sample is stored in less time"""
@@ -33,10 +34,14 @@ class OrphanFiles:
 
 def unknown_files() -> Iterator[Path]:
     """The incoming files, and the files of graphs without a row."""
-    folder = Path(settings.DATA_FOLDER)
-    yield from folder.glob("incoming/*")
-    known = {str(key) for key in Graph.all_rows.order_by().values_list("id", flat=True)}
-    yield from (path for path in folder.glob("graphs/*") if PurePath(path).stem not in known)
+    yield from Path(settings.DATA_FOLDER).glob("incoming/*")
+    yield from files_without_rows("graphs", Graph)
+
+
+def files_without_rows(folder: str, model: type[Job]) -> Iterator[Path]:
+    """The files in a folder of the data folder that are not named by the id of a row of `model`."""
+    known = {str(key) for key in model.all_rows.order_by().values_list("id", flat=True)}
+    yield from (path for path in Path(settings.DATA_FOLDER).glob(f"{folder}/*") if path.stem not in known)
 
 
 remove_orphan_files = OrphanFiles(unknown_files)

@@ -1,4 +1,4 @@
-"""The base of graphs, profiles, policies and runs: a row that one worker at a time works on."""
+"""The base of graphs, policies, runs and measurements: a row that one worker at a time works on."""
 
 import uuid
 from typing import Any, ClassVar
@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from webapp.jobs.deletion import Deletable
 from webapp.jobs.models import Event, SavedState
+from webapp.json_field import JsonTextField
 
 CHANGED = {"revision": F("revision") + 1}
 
@@ -137,3 +138,33 @@ class StagedJob(Job):
             "total": self.stage_total if working else 0,
             "error": self.error,
         }
+
+
+class ExecutedJob(StagedJob):
+    """A job of the `execute` queue, which runs TensorFlow on the machine with the data folder.
+
+        queued ──▶ running ──▶ done
+          │ ▲         ├──────▶ failed
+          │ └─────────┤
+          └───────────┴──────▶ cancelled
+
+    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it. queued → cancelled:
+    the web, at once (running: it only sets `cancel_requested`). running → queued, and → failed after too many attempts,
+    → cancelled if that was asked for and its worker died: a reaper.
+    """
+
+    RUNNING: ClassVar[str] = "running"
+    DONE: ClassVar[str] = "done"
+    WORKING: ClassVar[str] = RUNNING
+    QUEUE: ClassVar[str] = "execute"
+
+    result = JsonTextField(null=True)
+    """what the engine returned; None until it is done"""
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has a result."""
+        return self.status == self.DONE

@@ -1,9 +1,9 @@
-"""The form that starts a measurement."""
+"""The consent of the forms that have a graph run."""
 
 from django import forms
 
 
-class ProfileForm(forms.Form):
+class ConsentForm(forms.Form):
     """The consent without which no graph is run."""
 
     consent = forms.BooleanField(

@@ -8,34 +8,17 @@ from django.db import models
 
 from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING
-from webapp.jobs.job import StagedJob
-from webapp.json_field import JsonTextField
+from webapp.jobs.job import ExecutedJob
 
 
-class Profile(StagedJob):
-    """One measurement of a graph's op times, on the worker's machine.
+class Profile(ExecutedJob):
+    """One measurement of a graph's op times, on the worker's machine; its result is that of `api.profile`."""
 
-        queued ──▶ running ──▶ done
-          │ ▲         ├──────▶ failed
-          │ └─────────┤
-          └───────────┴──────▶ cancelled
-
-    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it. queued → cancelled:
-    the web, at once (running: it only sets `cancel_requested`). running → queued, and → failed after too many attempts,
-    → cancelled if that was asked for and its worker died: a reaper.
-    """
-
-    RUNNING: ClassVar[str] = "running"
-    DONE: ClassVar[str] = "done"
-    WORKING: ClassVar[str] = RUNNING
     TASK: ClassVar[str] = "profiles.measure"
-    QUEUE: ClassVar[str] = "execute"
     WORK: ClassVar[str] = "webapp.profiles.profiling:profile_graph"
     OWNER: ClassVar[str] = "graph__project_id"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
-    result = JsonTextField(null=True)
-    """the result of `api.profile`; None until it is done"""
 
     class Meta:
         ordering = ("-created_at",)
@@ -58,8 +41,3 @@ class Profile(StagedJob):
     def paths(self) -> tuple[Path]:
         """All files that may belong to this row."""
         return (self.times_path,)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has times to use."""
-        return self.status == self.DONE

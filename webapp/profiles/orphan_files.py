@@ -1,18 +1,10 @@
 """Files of measured times without a row."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
-from django.conf import settings
-
-from webapp.graphs.orphan_files import OrphanFiles
+from webapp.graphs.orphan_files import OrphanFiles, files_without_rows
 from webapp.profiles.models import Profile
 
-
-def unknown_files() -> Iterator[Path]:
-    """The files of profiles without a row."""
-    known = {str(key) for key in Profile.all_rows.order_by().values_list("id", flat=True)}
-    yield from (path for path in Path(settings.DATA_FOLDER).glob("profiles/*") if path.stem not in known)
-
-
+unknown_files = partial(files_without_rows, "profiles", Profile)
+"""the files of profiles without a row"""
 remove_orphan_files = OrphanFiles(unknown_files)

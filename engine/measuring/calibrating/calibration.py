@@ -51,8 +51,9 @@ def calibrate(
     """The cluster of two processes of this machine, of one thread each, with the measured figures in its `calibration`.
 
     `rounds` over all trials give each figure its range; `checks` are graphs that are run for the error band, none for a
-    cluster without one. Raises SettingsError where no network namespace can be made, or where rounds of one
-    computation differ by more than `most_noise`, a share.
+    cluster without one. `pulse` is called several times a second; what it raises ends the child. Raises SettingsError
+    where no network namespace can be made, or where rounds of one computation differ by more than `most_noise`, a
+    share.
     """
     if not 1 <= rounds <= MOST_ROUNDS:
         raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")

@@ -19,7 +19,7 @@ from webapp.pages.graphs.reading_summary import (
     unknown_ops_of,
 )
 from webapp.pages.run_lines import page_of_lines
-from webapp.profiles.forms import ProfileForm
+from webapp.profiles.forms import ConsentForm
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
@@ -35,7 +35,7 @@ def graph_page(
     graph: Graph,
     run_form: RunForm | None = None,
     again_form: AgainForm | None = None,
-    profile_form: ProfileForm | None = None,
+    profile_form: ConsentForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
@@ -58,7 +58,7 @@ def graph_page(
         "run_form": run_form or RunForm(),
         "tables": tables_of(summary, again_form.id_for_trips),
         "again_form": again_form,
-        "profile_form": profile_form or ProfileForm(),
+        "profile_form": profile_form or ConsentForm(),
         "profiles": graph.profiles.all(),
         "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),

@@ -14,7 +14,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
-from webapp.profiles.forms import ProfileForm
+from webapp.profiles.forms import ConsentForm
 from webapp.profiles.models import Profile
 from webapp.user_errors import conflict, refused_form, row_or_404
 
@@ -29,11 +29,9 @@ NO_TIMES = "This measurement has no times: it has not ended, or it failed."
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Measure the graph's op times."""
     graph = graph_or_404(graph_id)
-    form = ProfileForm(request.POST)
-    if not graph.is_ready:
-        form.add_error(None, NOT_READY)
-    elif not graph.format.is_tensorflow:
-        form.add_error(None, NOT_TENSORFLOW.format(graph.format.words))
+    form = ConsentForm(request.POST)
+    if fault := graph_fault(graph):
+        form.add_error(None, fault)
     if not form.is_valid():
         return refused_form(request, form, partial(graph_page, request, graph, profile_form=form))
     if lifecycle.start(graph) is None:
@@ -72,6 +70,13 @@ def use(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
     if not profile.is_done:
         return conflict(request, NO_TIMES, _back(profile.graph))
     return redirect("graphs:detail", graph_id=lifecycle.read_with_its_times(profile).id)
+
+
+def graph_fault(graph: Graph) -> str:
+    """Why no worker can run the graph; empty if one can."""
+    if not graph.is_ready:
+        return NOT_READY
+    return "" if graph.format.is_tensorflow else NOT_TENSORFLOW.format(graph.format.words)
 
 
 def profile_or_404(profile_id: uuid.UUID) -> Profile:
