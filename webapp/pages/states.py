@@ -9,9 +9,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
+from webapp.calibrations.models import Calibration
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
+from webapp.measurements.models import Measurement
 from webapp.pages.run_lines import comparison_lines
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
@@ -46,6 +48,8 @@ def _comparisons(ids: Ids) -> States:
 KINDS: dict[str, Callable[[Ids], States]] = {
     "graph": _staged(Graph),
     "profile": _staged(Profile),
+    "calibration": _staged(Calibration),
+    "measurement": _staged(Measurement),
     "policy": _staged(Policy),
     "run": _runs,
     "comparison": _comparisons,

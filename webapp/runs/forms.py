@@ -147,7 +147,9 @@ class ProblemForm(forms.Form):
             attributes[CHOICE] = self._machine.attributes
         self._choices("device_kind", choices)
         self._attributes("device_kind", attributes)
-        self.fields["device_kind"].help_text = self._machine.fault
+        words = "Calibrate this machine" if self._machine.cluster is None else "About this machine"
+        link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
+        self.fields["device_kind"].help_text = format_html("{} {}", self._machine.fault, link)
 
     @property
     def policies(self) -> list[Policy]:

@@ -98,7 +98,7 @@ if (root.dataset.status === "ready") {
   showGraph(root);
   showMethodsOf(root.querySelector("[data-part=methods]"));
   watchRows(root, async (rows) => {
-    if (rows.some(({ dataset }) => dataset.job === "profile")) {
+    if (rows.some(({ dataset }) => ["profile", "measurement"].includes(String(dataset.job)))) {
       await renewPart("profiles");
     }
   });

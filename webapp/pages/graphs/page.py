@@ -39,8 +39,8 @@ def graph_page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
-    run_form, again_form, profile_form; profiles, can_be_measured; and of the reading summary, facts, shares, unknown,
-    cpu_ops, tables.
+    run_form, again_form, profile_form; profiles, measurements, can_be_measured; and of the reading summary, facts,
+    shares, unknown, cpu_ops, tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -60,6 +60,7 @@ def graph_page(
         "again_form": again_form,
         "profile_form": profile_form or ConsentForm(),
         "profiles": graph.profiles.all(),
+        "measurements": graph.measurements.defer("cluster"),
         "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "has_methods": graph.runs.filter(

@@ -10,9 +10,11 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils import timezone
 
+from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.jobs.reaper import job_models
+from webapp.measurements.models import Measurement
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 from webapp.runs.models import Run
@@ -23,6 +25,11 @@ MOST_LISTED = 20
 OWN_PAGES: dict[type[Job], tuple[str, Callable[[Any], str]]] = {
     Graph: ("graph", lambda graph: reverse("graphs:detail", args=[graph.id])),
     Profile: ("measurement", lambda profile: reverse("graphs:detail", args=[profile.graph_id])),
+    Calibration: ("calibration", lambda _: reverse("machine:page")),
+    Measurement: (
+        "measurement of placements",
+        lambda measurement: reverse("measurements:detail", args=[measurement.id]),
+    ),
     Policy: ("training", lambda policy: reverse("policies:detail", args=[policy.id])),
     Run: ("run", lambda run: reverse("runs:detail", args=[run.id])),
 }
@@ -161,9 +168,9 @@ def _with_names(rows: Any) -> Any:
     needed = ["id", "status", "error", "worker", "created_at", "started_at", "finished_at"]
     if rows.model is Run:
         return rows.select_related("graph").only(*needed, "method", "graph__name")
-    if rows.model is Profile:
+    if rows.model in (Profile, Measurement):
         return rows.select_related("graph").only(*needed, "graph__name")
-    return rows.only(*needed, "name")
+    return rows.only(*needed) if rows.model is Calibration else rows.only(*needed, "name")
 
 
 def _line(job: Any, since: datetime) -> JobLine:

@@ -1,0 +1,60 @@
+"""The form that starts a measurement of placements."""
+
+from typing import Any
+
+from django import forms
+
+from webapp.measurements.candidates import Candidates, run_words
+from webapp.profiles.forms import ConsentForm
+
+MOST_RUNS = 50
+LEAST_PLACEMENTS = 2
+
+
+class MeasurementForm(ConsentForm):
+    """Runs on one cluster, what is measured besides, and how often."""
+
+    runs = forms.MultipleChoiceField(label="Runs", required=False, widget=forms.CheckboxSelectMultiple)
+    one_device = forms.BooleanField(label="Each device alone", required=False, initial=True)
+    others = forms.IntegerField(label="Random placements", min_value=0, max_value=100, initial=8)
+    rounds = forms.IntegerField(label="Rounds", min_value=1, max_value=20, initial=3)
+    steps = forms.IntegerField(label="Steps of each in a round", min_value=1, max_value=50, initial=5)
+
+    chosen: Candidates
+    """the chosen runs with their cluster"""
+
+    def __init__(self, candidates: list[Candidates], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._candidates = candidates
+        groups = [(each.words, [(str(run.id), run_words(run)) for run in each.runs]) for each in candidates]
+        field = self.fields["runs"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = groups[0][1] if len(groups) == 1 else groups
+        field.initial = [str(run.id) for run in candidates[0].runs[:MOST_RUNS]] if candidates else []
+
+    def clean(self) -> dict[str, Any]:
+        """Set `chosen`."""
+        super().clean()
+        ids = self.cleaned_data.get("runs")
+        if ids is None:
+            return self.cleaned_data
+        chosen = [
+            Candidates(each.cluster, [run for run in each.runs if str(run.id) in ids]) for each in self._candidates
+        ]
+        chosen = [each for each in chosen if each.runs]
+        if not chosen:
+            self.add_error("runs", "Choose at least one run.")
+        elif len(chosen) > 1:
+            self.add_error("runs", "These runs are on different devices; choose runs on the same ones.")
+        elif len(chosen[0].runs) > MOST_RUNS:
+            self.add_error("runs", f"{len(chosen[0].runs)} runs; allowed: at most {MOST_RUNS} at once.")
+        else:
+            self.chosen = chosen[0]
+            self._require_enough()
+        return self.cleaned_data
+
+    def _require_enough(self) -> None:
+        data, chosen = self.cleaned_data, self.chosen
+        alone = chosen.cluster.device_count if data.get("one_device") else 0
+        if len(chosen.runs) + alone + (data.get("others") or 0) < LEAST_PLACEMENTS:
+            self.add_error("runs", "One placement has nothing to be compared with; choose another one.")

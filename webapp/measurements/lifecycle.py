@@ -1,0 +1,53 @@
+"""Starts measurements."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from django.http import Http404
+
+from engine import api
+from webapp.graphs.alone import start_alone
+from webapp.graphs.models import Graph
+from webapp.measurements.candidates import Candidates, run_words
+from webapp.measurements.models import MeasuredPlacement, Measurement
+from webapp.runs.models import Answer
+
+SEED = 0
+"""of the random placements: the same ones for every measurement of a graph on so many devices"""
+
+
+def start(
+    graph: Graph, chosen: Candidates, *, one_device: bool, others: int, rounds: int, steps: int
+) -> Measurement | None:
+    """Queue a measurement of the best placements of the chosen runs; None if the graph has one queued or running.
+
+    Besides, of everything on each device alone if `one_device`, and of so many `others`, drawn at random.
+    """
+    cluster = api.cluster_to_json(chosen.cluster)
+    measurement = Measurement(graph=graph, cluster=cluster, rounds=rounds, steps=steps)
+    rows = [*_of_runs(chosen)]
+    groups, devices = len(rows[0].placement.device_of_group), chosen.cluster.devices
+    if one_device:
+        rows += [_row(f"All on {device.name}", [index] * groups) for index, device in enumerate(devices)]
+    rng = np.random.default_rng(SEED)
+    for number in range(1, others + 1):
+        rows.append(_row(f"Random {number}", rng.integers(len(devices), size=groups).tolist()))
+    for position, row in enumerate(rows):
+        row.measurement, row.position = measurement, position
+    started = start_alone(measurement, lambda: MeasuredPlacement.objects.bulk_create(rows))
+    return measurement if started else None
+
+
+def _of_runs(chosen: Candidates) -> Iterator[MeasuredPlacement]:
+    answers = Answer.objects.in_bulk([run.id for run in chosen.runs])
+    for run in chosen.runs:
+        answer = answers.get(run.id)
+        if answer is None:
+            raise Http404("One of the chosen runs has been deleted meanwhile.")
+        yield MeasuredPlacement(
+            run=run, words=run_words(run), device_of_group=answer.device_of_group, parts=answer.parts
+        )
+
+
+def _row(words: str, device_of_group: list[int]) -> MeasuredPlacement:
+    return MeasuredPlacement(words=words, device_of_group=[*device_of_group])

@@ -1,0 +1,41 @@
+"""Measures the placements of a queued measurement: calls `engine.api.measure_many`, which runs the graph in children.
+
+Its rounds are kept in a file, so that another attempt goes on after the last finished one.
+"""
+
+import uuid
+
+from engine import api
+from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
+from webapp.json_field import to_text
+from webapp.measurements.models import Measurement
+from webapp.profiles.profiling import limits
+
+
+def measure_placements(measurement_id: uuid.UUID) -> bool:
+    """Claim the measurement and measure; False if it cannot be claimed."""
+    return carry_out(Measurement, measurement_id, _measure)
+
+
+def _measure(engine_work: EngineWork[Measurement]) -> None:
+    claim = engine_work.claim
+    measurement = Measurement.objects.select_related("graph__prepared").get(id=claim.job_id)
+    graph, cluster = measurement.graph, api.parse_cluster(to_text(measurement.cluster))
+    prepared = api.PreparedGraph.from_bytes(bytes(graph.prepared.blob))
+    options, rows = graph.own_options, measurement.placements.all()
+    measurement.rounds_path.parent.mkdir(mode=0o700, exist_ok=True)
+    report = api.measure_many(
+        graph.source_path,
+        graph.suffix,
+        [{**api.placement_to_json(prepared, cluster, row.placement)} for row in rows],
+        options.reading,
+        limits(),
+        engine_work.report_progress,
+        cluster=cluster,
+        kept=measurement.rounds_path,
+        rounds=measurement.rounds,
+        steps=measurement.steps,
+        run_metadata=graph.times_path if graph.has_times and options.profile_kind is None else None,
+        pulse=engine_work.pulse,
+    )
+    claim.end(Measurement.DONE, result=report, **NO_STAGE)

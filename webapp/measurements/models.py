@@ -1,0 +1,86 @@
+"""Measurements: a worker runs a graph under several placements and compares their steps with the simulated ones."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.jobs.deletion import DELETED, LIVING
+from webapp.jobs.job import ExecutedJob
+from webapp.json_field import JsonTextField
+from webapp.runs.cluster_words import cluster_words
+from webapp.runs.models import Run
+
+
+class Measurement(ExecutedJob):
+    """Step times of a graph's placements on the worker's machine; its result is the report of `api.measure_many`."""
+
+    TASK: ClassVar[str] = "measurements.measure"
+    WORK: ClassVar[str] = "webapp.measurements.measuring:measure_placements"
+    OWNER: ClassVar[str] = "graph__project_id"
+
+    graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="measurements")
+    cluster = JsonTextField()
+    """cluster JSON of docs/formats.md, the same for all its placements"""
+    rounds = models.PositiveSmallIntegerField()
+    steps = models.PositiveSmallIntegerField()
+    """of each placement in a round"""
+
+    class Meta:
+        ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_measurements_of_graph"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_measurements_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="measurement_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_measurements"),
+        ]
+
+    def __str__(self) -> str:
+        return f"placements of {self.graph.name}"
+
+    @property
+    def rounds_path(self) -> Path:
+        """The file of the finished rounds on this machine, from which another worker goes on."""
+        return Path(settings.DATA_FOLDER) / "measurements" / f"{self.id}.rounds"
+
+    @property
+    def paths(self) -> tuple[Path]:
+        """All files that may belong to this row."""
+        return (self.rounds_path,)
+
+    @property
+    def cluster_words(self) -> str:
+        """The cluster in a few words."""
+        return cluster_words(self.cluster)
+
+
+class MeasuredPlacement(models.Model):
+    """One of the placements of a measurement, as it was when the measurement began."""
+
+    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="placements")
+    position = models.PositiveSmallIntegerField()
+    """from 0 on; the report has them in this order"""
+    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="measured")
+    """whose best placement it is; None: nobody's, or that run has been deleted"""
+    words = models.CharField(max_length=300)
+    """what it is; may hold a name that a person gave"""
+    device_of_group = JsonTextField()
+    """[groups]"""
+    parts = JsonTextField(default=list)
+    """the devices of the parts of split groups: see `SplitPlacement`"""
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["measurement", "position"], name="place_in_measurement")
+        ]
+        ordering = ("position",)
+
+    def __str__(self) -> str:
+        return self.words
+
+    @property
+    def placement(self) -> api.SplitPlacement:
+        return api.SplitPlacement.from_json(self.device_of_group, self.parts)

@@ -1,0 +1,10 @@
+"""Files of finished rounds without a row."""
+
+from functools import partial
+
+from webapp.graphs.orphan_files import OrphanFiles, files_without_rows
+from webapp.measurements.models import Measurement
+
+unknown_files = partial(files_without_rows, "measurements", Measurement)
+"""the files of measurements without a row"""
+remove_orphan_files = OrphanFiles(unknown_files)

@@ -1,0 +1,108 @@
+"""This machine: what a calibration has measured; start and cancel one."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from engine import api
+from webapp.calibrations import lifecycle
+from webapp.calibrations.calibrating import require_place
+from webapp.calibrations.models import Calibration
+from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.runs.this_machine import this_machine
+from webapp.user_errors import conflict, row_or_404
+
+UNDER_WAY = "This machine is already being calibrated."
+MOST_LISTED = 5
+FIGURES = {
+    "peak_gflops": "Fastest computation",
+    "memory_bandwidth_bytes_per_us": "Memory",
+    "efficiency": "Reached by ops",
+    "op_rest_us": "An op beside its work",
+    "step_us": "A step beside its ops",
+    "joined_step_us": "A step with a transfer",
+    "latency_us": "Latency of a transfer",
+    "bandwidth_bytes_per_us": "Bandwidth between devices",
+    "further_small_transfer_us": "A further small transfer",
+    "waiting_share": "Transfers the same way wait",
+    "opposite_share": "Transfers the other way wait",
+    "overlap_share.sender": "Overlap on the sender",
+    "overlap_share.receiver": "Overlap on the receiver",
+    "noise": "Noise of the machine",
+}
+"""name of a figure → its heading, in the order of the page; the others follow under their names"""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureLine:
+    """One figure of the page's table."""
+
+    heading: str
+    value: str
+    low: str
+    high: str
+    how: str
+
+
+@require_safe
+@never_cache
+def detail(request: HttpRequest) -> HttpResponse:
+    """The page. Context: cluster, calibration (the engine's), main_figures, other_figures, fault, place_fault, working
+    (the calibration that is queued or works), calibrations (ended ones, the newest first).
+    """
+    machine = this_machine()
+    calibration = machine.cluster.calibration if machine.cluster is not None else None
+    figures = dict(calibration.figures) if calibration is not None else {}
+    rows = list(Calibration.objects.defer("result")[:MOST_LISTED])
+    context = {
+        "cluster": machine.cluster,
+        "calibration": calibration,
+        "main_figures": [_line(heading, figures[name]) for name, heading in FIGURES.items() if name in figures],
+        "other_figures": [_line(name, figure) for name, figure in figures.items() if name not in FIGURES],
+        "fault": machine.fault,
+        "place_fault": _place_fault(),
+        "working": next((row for row in rows if not row.has_ended), None),
+        "calibrations": [row for row in rows if row.has_ended],
+    }
+    return render(request, "machine/page.html", context)
+
+
+@require_POST
+def create(request: HttpRequest) -> HttpResponse:
+    """Calibrate this machine."""
+    page, fault = redirect("machine:page"), _place_fault()
+    if fault:
+        return conflict(request, fault, page)
+    return page if lifecycle.start() is not None else conflict(request, UNDER_WAY, page)
+
+
+@require_POST
+def cancel(request: HttpRequest, calibration_id: uuid.UUID) -> HttpResponse:
+    """Cancel it; the file stays as it was."""
+    calibration = row_or_404(Calibration.objects.all(), calibration_id, "calibration")
+    page = redirect("machine:page")
+    return page if cancel_job(calibration) else conflict(request, "This calibration had already ended.", page)
+
+
+def _place_fault() -> str:
+    """Why there is no place for a calibration; empty if there is one."""
+    try:
+        require_place()
+    except api.SettingsError as error:
+        return str(error)
+    return ""
+
+
+def _line(heading: str, figure: api.MeasuredFigure) -> FigureLine:
+    value, low, high = map(_number, (figure.value, figure.low, figure.high))
+    return FigureLine(heading, value, low, high, figure.how)
+
+
+def _number(value: float) -> str:
+    """Three significant digits, with all of the integer part."""
+    words = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return words.replace("-", "−")
