@@ -23,6 +23,7 @@ class DiskUse:
     graphs_bytes: int
     """uploaded and built graphs with their measured times, and uploads in progress"""
     profiles_bytes: int
+    """measured op times, and rounds of measured placements"""
     families_bytes: int
     logs_bytes: int
     free_bytes: int
@@ -43,7 +44,7 @@ def disk_use() -> DiskUse:
         database_bytes=database_bytes,
         reusable_bytes=reusable_bytes,
         graphs_bytes=_files_below(folder / "graphs") + _files_below(folder / "incoming"),
-        profiles_bytes=_files_below(folder / "profiles"),
+        profiles_bytes=_files_below(folder / "profiles") + _files_below(folder / "measurements"),
         families_bytes=_files_below(Path(settings.FAMILIES_FOLDER)),
         logs_bytes=_files_below(folder / "logs"),
         free_bytes=shutil.disk_usage(folder).free,

@@ -43,7 +43,6 @@ def measure_many(
     *,
     cluster: Cluster,
     kept: Path,
-    pulse: Pulse = no_pulse,
     rounds: int = 3,
     steps: int = 5,
     run_metadata: Path | None = None,

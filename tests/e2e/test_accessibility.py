@@ -63,8 +63,17 @@ def test_axe_finds_nothing_serious(bare_page: Page) -> None:
     project, graph = (crumbs.nth(place).get_attribute("href") for place in (1, 2))
     assert graph and project
     found = found_on(page)
-    places = ["/", "/projects/", project, f"{project}delete/", graph, f"{graph}compare/", f"{run}delete/"]
-    for place in [*places, "/policies/", "/policies/train/", "/status/", "/help/", "/no/such/page"]:
+    places = [
+        "/",
+        "/projects/",
+        project,
+        f"{project}delete/",
+        graph,
+        f"{graph}compare/",
+        f"{graph}measure/",
+        f"{run}delete/",
+    ]
+    for place in [*places, "/policies/", "/policies/train/", "/machine/", "/status/", "/help/", "/no/such/page"]:
         page.goto(place, wait_until="networkidle")
         found |= found_on(page)
     assert {where: faults for where, faults in found.items() if faults} == {}

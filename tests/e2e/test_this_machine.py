@@ -1,6 +1,7 @@
-"""A run on the machine that was measured: chosen as a whole, and named on the run's page."""
+"""A run on the machine that was measured: chosen as a whole, named on the run's page, and measured on that machine."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def measured(data_folder: Path, address: str) -> Iterator[None]:
     path.unlink()
 
 
-def test_this_machine_is_chosen_as_a_whole(page: Page, training_graph: Path) -> None:
+def test_this_machine_is_chosen_as_a_whole_and_its_run_is_measured(page: Page, training_graph: Path) -> None:
     create_project(page, "This machine")
     upload(page, training_graph)
     of_kind = [page.get_by_label(name, exact=True) for name in ("Number of devices", "Include a CPU")]
@@ -49,3 +50,24 @@ def test_this_machine_is_chosen_as_a_whole(page: Page, training_graph: Path) -> 
     page.wait_for_url("**/runs/*/")
     expect_status(page, "done")
     expect(page.locator("p.lead")).to_contain_text("2 × this-CPU (measured 2026-01-31)")
+    measure_beside_others(page)
+
+
+def measure_beside_others(page: Page) -> None:
+    """Have the placement of the run measured, from the run's page on."""
+    page.get_by_role("navigation", name="Breadcrumb").get_by_role("link").last.click()
+    page.get_by_role("link", name="Measure placements on this worker").click()
+    expect(page.get_by_label("Auto, seed 0")).to_be_checked()
+    for label, value in (("Random placements", "2"), ("Rounds", "1"), ("Steps of each in a round", "2")):
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_label("I trust this graph").check()
+    page.get_by_role("button", name="Measure placements on this worker").click()
+    page.wait_for_url("**/measurements/*/")
+    said = page.get_by_text("The simulator orders these 5 placements")
+    expect(said.or_(page.get_by_role("alert"))).to_be_visible()
+    if page.get_by_role("alert").count():
+        expect(page.get_by_role("alert")).to_have_text(re.compile("too noisy|network"))
+    else:  # an idle machine that allows processes a network of their own
+        row = page.get_by_role("region", name="Placements").get_by_role("row").filter(has_text="Auto, seed 0")
+        expect(row.get_by_role("strong")).to_have_text(re.compile(r"^[\d.,]+ (µs|ms|s)$"))
+        expect(page.get_by_role("img", name="Measured over simulated")).to_be_visible()

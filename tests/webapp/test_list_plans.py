@@ -65,6 +65,8 @@ def slow(found: dict[str, list[str]]) -> dict[str, list[str]]:
         "/projects/{project}/",
         "/projects/{project}/?page=1&graphs=1",
         "/graphs/{graph}/",
+        "/graphs/{graph}/measure/",
+        "/machine/",
         "/policies/",
         "/policies/{policy}/",
         "/policies/train/",

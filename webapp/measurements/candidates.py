@@ -1,6 +1,6 @@
 """The runs of a graph whose placements this machine can run, by their clusters."""
 
-from collections.abc import Iterable, Iterator
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,18 +43,25 @@ def candidates_of(graph: Graph) -> list[Candidates]:
 
 
 def _of_cluster(text: str) -> Candidates | None:
-    """Nothing for a cluster with devices that this machine lacks."""
+    """Nothing for a cluster with devices that this machine lacks.
+
+    Each processor needs one here, unless the cluster was calibrated: then so many processes were measured together.
+    """
     cluster = api.parse_cluster(text)
-    return Candidates(cluster) if set(_others(cluster)) <= set(_gpus_here()) else None
+    others = [device.name for device in cluster.devices if not device.is_cpu]
+    processors = cluster.device_count - len(others)
+    has_processors = cluster.calibration is not None or processors <= processors_here()
+    return Candidates(cluster) if has_processors and set(others) <= set(_gpus_here()) else None
 
 
-def _others(cluster: api.Cluster) -> Iterator[str]:
-    return (device.name for device in cluster.devices if not device.is_cpu)
+def processors_here() -> int:
+    """The processors of this machine."""
+    return os.cpu_count() or 1
 
 
-def _gpus_here() -> Iterable[str]:
+def _gpus_here() -> list[str]:
     count = len(list(NVIDIA_GPUS.iterdir())) if NVIDIA_GPUS.is_dir() else 0
-    return (f"/device:GPU:{index}" for index in range(count))
+    return [f"/device:GPU:{index}" for index in range(count)]
 
 
 def run_words(run: Run) -> str:

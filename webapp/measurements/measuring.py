@@ -4,12 +4,32 @@ Its rounds are kept in a file, so that another attempt goes on after the last fi
 """
 
 import uuid
+from pathlib import Path
 
 from engine import api
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
 from webapp.json_field import to_text
 from webapp.measurements.models import Measurement
 from webapp.profiles.profiling import limits
+
+
+class RoundReport:
+    """Reports the progress and each finished round, after which the job may yield to others."""
+
+    def __init__(self, engine_work: EngineWork[Measurement], rounds_path: Path) -> None:
+        self._work, self._path = engine_work, rounds_path
+        self._bytes = self._kept_bytes()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """The engine's `report_progress`. Raises ClaimLostError and TurnOverError."""
+        kept_bytes = self._kept_bytes()
+        if kept_bytes != self._bytes:
+            self._bytes = kept_bytes
+            self._work.saved()
+        self._work.report_progress(stage, done, total)
+
+    def _kept_bytes(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
 
 
 def measure_placements(measurement_id: uuid.UUID) -> bool:
@@ -30,7 +50,7 @@ def _measure(engine_work: EngineWork[Measurement]) -> None:
         [{**api.placement_to_json(prepared, cluster, row.placement)} for row in rows],
         options.reading,
         limits(),
-        engine_work.report_progress,
+        RoundReport(engine_work, measurement.rounds_path),
         cluster=cluster,
         kept=measurement.rounds_path,
         rounds=measurement.rounds,

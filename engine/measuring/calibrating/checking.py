@@ -85,7 +85,7 @@ def _ratios(
 ) -> NDArray[np.float64]:
     """[placements] measured over simulated step times of the graph in `path`."""
     options = ReadingOptions()
-    prepared = prepare(path, path.suffix, report_progress, limits, options=options)
+    prepared = prepare(path, path.suffix, report_progress, limits, options=options, pulse=pulse)
     placements = check_placements(prepared.grouping.group_count, cluster.device_count)
     simulator = Simulator(prepared.graph, prepared.costs, cluster, prepared.grouping.group_of_op)
     simulated_us = simulator.evaluate(placements).step_time_us
