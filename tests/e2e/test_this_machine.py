@@ -58,7 +58,7 @@ def measure_beside_others(page: Page) -> None:
     page.get_by_role("navigation", name="Breadcrumb").get_by_role("link").last.click()
     page.get_by_role("link", name="Measure placements on this worker").click()
     expect(page.get_by_label("Auto, seed 0")).to_be_checked()
-    for label, value in (("Random placements", "2"), ("Rounds", "1"), ("Steps of each in a round", "2")):
+    for label, value in (("Random placements", "2"), ("Rounds", "1"), ("Steps in a round", "2")):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_label("I trust this graph").check()
     page.get_by_role("button", name="Measure placements on this worker").click()

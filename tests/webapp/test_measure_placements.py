@@ -22,7 +22,7 @@ from webapp.jobs import heartbeat
 from webapp.jobs.turns import next_in_turn
 from webapp.measurements import candidates
 from webapp.measurements.measuring import measure_placements
-from webapp.measurements.models import MeasuredPlacement, Measurement
+from webapp.measurements.models import MeasuredPlacement, StepMeasurement
 from webapp.measurements.orphan_files import unknown_files
 from webapp.runs.models import Run
 
@@ -80,10 +80,10 @@ def cpu_run(real_graph: Graph) -> Run:
 
 
 @pytest.fixture
-def measurement(cpu_run: Run, client: Client) -> Measurement:
+def measurement(cpu_run: Run, client: Client) -> StepMeasurement:
     """One that waits, of a run's placement, each device alone and one drawn at random."""
     start(client, cpu_run)
-    return Measurement.objects.get()
+    return StepMeasurement.objects.get()
 
 
 def start(client: Client, *runs: Run, **fields: str) -> Any:
@@ -93,15 +93,15 @@ def start(client: Client, *runs: Run, **fields: str) -> Any:
 
 
 def carry_out(
-    measurement: Measurement, monkeypatch: pytest.MonkeyPatch, measuring: Measuring = lambda *_, **__: REPORT
-) -> Measurement:
+    measurement: StepMeasurement, monkeypatch: pytest.MonkeyPatch, measuring: Measuring = lambda *_, **__: REPORT
+) -> StepMeasurement:
     """Let the worker do it."""
     monkeypatch.setattr(api, "measure_many", measuring)
     measure_placements(measurement.id)
-    return Measurement.objects.get(id=measurement.id)
+    return StepMeasurement.objects.get(id=measurement.id)
 
 
-def page_of(client: Client, measurement: Measurement) -> str:
+def page_of(client: Client, measurement: StepMeasurement) -> str:
     return client.get(f"/measurements/{measurement.id}/").content.decode()
 
 
@@ -113,7 +113,7 @@ def test_chosen_runs_are_queued_with_other_placements_and_measured(
     assert str(cpu_run.id) in client.get(f"{graph_page}measure/").content.decode()
     assert start(client, cpu_run, consent="").json()["errors"]["consent"]
     response = start(client, cpu_run)
-    measurement = Measurement.objects.get()
+    measurement = StepMeasurement.objects.get()
     assert response.headers["Location"] == f"/measurements/{measurement.id}/"
     assert broker.messages("execute") == [[str(measurement.id)]]
     assert state_of(client, "measurement", measurement.id)["status"] == "queued"
@@ -136,10 +136,12 @@ def test_chosen_runs_are_queued_with_other_placements_and_measured(
         return REPORT
 
     done = carry_out(measurement, monkeypatch, measuring)
-    assert (done.status, done.error, done.result) == (Measurement.DONE, "", REPORT)
+    assert (done.status, done.error, done.result) == (StepMeasurement.DONE, "", REPORT)
 
 
-def test_its_page_says_what_it_means(client: Client, measurement: Measurement, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_page_says_what_it_means(
+    client: Client, measurement: StepMeasurement, monkeypatch: pytest.MonkeyPatch
+) -> None:
     carry_out(measurement, monkeypatch)
     page = page_of(client, measurement)
     assert "The simulator orders these 4 placements roughly as this machine does." in page
@@ -160,20 +162,20 @@ def test_its_page_says_what_it_means(client: Client, measurement: Measurement, m
 
 
 def test_a_machine_that_is_too_noisy_ends_it_with_the_figures(
-    client: Client, measurement: Measurement, monkeypatch: pytest.MonkeyPatch
+    client: Client, measurement: StepMeasurement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> Any:
         raise NOISY
 
     failed = carry_out(measurement, monkeypatch, refuse)
-    assert (failed.status, failed.error) == (Measurement.FAILED, str(NOISY))
+    assert (failed.status, failed.error) == (StepMeasurement.FAILED, str(NOISY))
     assert str(NOISY) in page_of(client, measurement)
     assert str(NOISY) in client.get(f"/graphs/{measurement.graph_id}/").content.decode()
     assert client.get(f"/measurements/{measurement.id}/measurement.json").status_code == 404
 
 
 def test_another_attempt_goes_on_from_the_kept_rounds(
-    measurement: Measurement, monkeypatch: pytest.MonkeyPatch
+    measurement: StepMeasurement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed_after_a_round(*arguments: Any, kept: Path, **_: object) -> Any:
         kept.write_text("a round")
@@ -181,7 +183,7 @@ def test_another_attempt_goes_on_from_the_kept_rounds(
         raise api.ChildKilledError("killed")
 
     waiting = carry_out(measurement, monkeypatch, killed_after_a_round)
-    assert (waiting.status, waiting.attempts, waiting.fruitless_attempts) == (Measurement.QUEUED, 1, 1)
+    assert (waiting.status, waiting.attempts, waiting.fruitless_attempts) == (StepMeasurement.QUEUED, 1, 1)
     assert list(unknown_files()) == []
 
     def going_on(*_: object, kept: Path, **__: object) -> Any:
@@ -193,7 +195,7 @@ def test_another_attempt_goes_on_from_the_kept_rounds(
 
 
 def test_after_a_round_it_yields_to_another_project(
-    measurement: Measurement, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    measurement: StepMeasurement, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.YIELD_AFTER_SECONDS, settings.HEARTBEAT_SECONDS = 0.0, 0.01
     Calibration.objects.create()
@@ -206,13 +208,13 @@ def test_after_a_round_it_yields_to_another_project(
             time.sleep(0.01)
 
     waiting = carry_out(measurement, monkeypatch, measuring)
-    assert (waiting.status, waiting.error, waiting.attempts) == (Measurement.QUEUED, "", 0)
+    assert (waiting.status, waiting.error, waiting.attempts) == (StepMeasurement.QUEUED, "", 0)
     next_one = next_in_turn("execute")
     assert next_one is not None and next_one.model is Calibration
 
 
 def test_one_that_runs_ends_at_its_next_pulse_and_its_file_goes_with_it(
-    client: Client, measurement: Measurement, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+    client: Client, measurement: StepMeasurement, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
 
@@ -222,7 +224,7 @@ def test_one_that_runs_ends_at_its_next_pulse_and_its_file_goes_with_it(
         while True:
             pulse()
 
-    assert carry_out(measurement, monkeypatch, measuring).status == Measurement.CANCELLED
+    assert carry_out(measurement, monkeypatch, measuring).status == StepMeasurement.CANCELLED
     assert client.post(f"/measurements/{measurement.id}/cancel/", headers=JSON).status_code == 409
     assert "The runs stay." in client.get(f"/measurements/{measurement.id}/delete/").content.decode()
     assert client.post(f"/measurements/{measurement.id}/delete/").headers["Location"] == (
@@ -235,7 +237,7 @@ def test_one_that_runs_ends_at_its_next_pulse_and_its_file_goes_with_it(
     assert not measurement.rounds_path.exists() and not MeasuredPlacement.objects.exists()
 
 
-def page_of_gone(client: Client, measurement: Measurement) -> bool:
+def page_of_gone(client: Client, measurement: StepMeasurement) -> bool:
     return client.get(f"/measurements/{measurement.id}/").status_code == 404
 
 
@@ -273,4 +275,4 @@ def test_what_cannot_be_compared_is_refused(client: Client, cpu_run: Run, real_g
     Graph.objects.update(status=Graph.FAILED)
     assert start(client, cpu_run).status_code == 400
     assert client.get(f"/measurements/{uuid.uuid4()}/").status_code == 404
-    assert not Measurement.objects.exists()
+    assert not StepMeasurement.objects.exists()

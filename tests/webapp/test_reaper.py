@@ -18,7 +18,7 @@ from webapp.jobs import reaper
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
 from webapp.jobs.publishing import publish
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 from webapp.runs.models import Run
@@ -224,4 +224,4 @@ def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_every_job_is_seen_to() -> None:
-    assert set(reaper.job_models()) == {Calibration, Graph, Measurement, Policy, Profile, Run}
+    assert set(reaper.job_models()) == {Calibration, Graph, StepMeasurement, Policy, Profile, Run}

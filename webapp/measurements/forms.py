@@ -4,8 +4,10 @@ from typing import Any
 
 from django import forms
 
+from engine import api
 from webapp.measurements.candidates import Candidates, run_words
 from webapp.profiles.forms import ConsentForm
+from webapp.runs.models import Run
 
 MOST_RUNS = 50
 LEAST_PLACEMENTS = 2
@@ -18,7 +20,7 @@ class MeasurementForm(ConsentForm):
     one_device = forms.BooleanField(label="Each device alone", required=False, initial=True)
     others = forms.IntegerField(label="Random placements", min_value=0, max_value=100, initial=8)
     rounds = forms.IntegerField(label="Rounds", min_value=1, max_value=20, initial=3)
-    steps = forms.IntegerField(label="Steps of each in a round", min_value=1, max_value=50, initial=5)
+    steps = forms.IntegerField(label="Steps in a round", min_value=1, max_value=50, initial=5)
 
     chosen: Candidates
     """the chosen runs with their cluster"""
@@ -26,7 +28,9 @@ class MeasurementForm(ConsentForm):
     def __init__(self, candidates: list[Candidates], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._candidates = candidates
-        groups = [(each.words, [(str(run.id), run_words(run)) for run in each.runs]) for each in candidates]
+        self.only_devices = candidates[0].words if len(candidates) == 1 else ""
+        """the devices of all offered runs, in words; empty where they differ"""
+        groups = [(each.words, [(str(run.id), _choice_words(run)) for run in each.runs]) for each in candidates]
         field = self.fields["runs"]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = groups[0][1] if len(groups) == 1 else groups
@@ -58,3 +62,9 @@ class MeasurementForm(ConsentForm):
         alone = chosen.cluster.device_count if data.get("one_device") else 0
         if len(chosen.runs) + alone + (data.get("others") or 0) < LEAST_PLACEMENTS:
             self.add_error("runs", "One placement has nothing to be compared with; choose another one.")
+
+
+def _choice_words(run: Run) -> str:
+    """With the simulated step."""
+    assert run.best_step_time_us is not None
+    return f"{run_words(run)}: {api.time_words(run.best_step_time_us)}"

@@ -9,7 +9,7 @@ from engine import api
 from webapp.graphs.alone import start_alone
 from webapp.graphs.models import Graph
 from webapp.measurements.candidates import Candidates, run_words
-from webapp.measurements.models import MeasuredPlacement, Measurement
+from webapp.measurements.models import MeasuredPlacement, StepMeasurement
 from webapp.runs.models import Answer
 
 SEED = 0
@@ -18,13 +18,13 @@ SEED = 0
 
 def start(
     graph: Graph, chosen: Candidates, *, one_device: bool, others: int, rounds: int, steps: int
-) -> Measurement | None:
+) -> StepMeasurement | None:
     """Queue a measurement of the best placements of the chosen runs; None if the graph has one queued or running.
 
     Besides, of everything on each device alone if `one_device`, and of so many `others`, drawn at random.
     """
     cluster = api.cluster_to_json(chosen.cluster)
-    measurement = Measurement(graph=graph, cluster=cluster, rounds=rounds, steps=steps)
+    measurement = StepMeasurement(graph=graph, cluster=cluster, rounds=rounds, steps=steps)
     rows = [*_of_runs(chosen)]
     groups, devices = len(rows[0].placement.device_of_group), chosen.cluster.devices
     if one_device:

@@ -9,14 +9,14 @@ from pathlib import Path
 from engine import api
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
 from webapp.json_field import to_text
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.profiles.profiling import limits
 
 
 class RoundReport:
     """Reports the progress and each finished round, after which the job may yield to others."""
 
-    def __init__(self, engine_work: EngineWork[Measurement], rounds_path: Path) -> None:
+    def __init__(self, engine_work: EngineWork[StepMeasurement], rounds_path: Path) -> None:
         self._work, self._path = engine_work, rounds_path
         self._bytes = self._kept_bytes()
 
@@ -34,12 +34,12 @@ class RoundReport:
 
 def measure_placements(measurement_id: uuid.UUID) -> bool:
     """Claim the measurement and measure; False if it cannot be claimed."""
-    return carry_out(Measurement, measurement_id, _measure)
+    return carry_out(StepMeasurement, measurement_id, _measure)
 
 
-def _measure(engine_work: EngineWork[Measurement]) -> None:
+def _measure(engine_work: EngineWork[StepMeasurement]) -> None:
     claim = engine_work.claim
-    measurement = Measurement.objects.select_related("graph__prepared").get(id=claim.job_id)
+    measurement = StepMeasurement.objects.select_related("graph__prepared").get(id=claim.job_id)
     graph, cluster = measurement.graph, api.parse_cluster(to_text(measurement.cluster))
     prepared = api.PreparedGraph.from_bytes(bytes(graph.prepared.blob))
     options, rows = graph.own_options, measurement.placements.all()
@@ -58,4 +58,4 @@ def _measure(engine_work: EngineWork[Measurement]) -> None:
         run_metadata=graph.times_path if graph.has_times and options.profile_kind is None else None,
         pulse=engine_work.pulse,
     )
-    claim.end(Measurement.DONE, result=report, **NO_STAGE)
+    claim.end(StepMeasurement.DONE, result=report, **NO_STAGE)

@@ -15,7 +15,7 @@ from webapp.runs.cluster_words import cluster_words
 from webapp.runs.models import Run
 
 
-class Measurement(ExecutedJob):
+class StepMeasurement(ExecutedJob):
     """Step times of a graph's placements on the worker's machine; its result is the report of `api.measure_many`."""
 
     TASK: ClassVar[str] = "measurements.measure"
@@ -31,6 +31,7 @@ class Measurement(ExecutedJob):
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = "measurement"
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_measurements_of_graph"),
             models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_measurements_by_status"),
@@ -60,7 +61,7 @@ class Measurement(ExecutedJob):
 class MeasuredPlacement(models.Model):
     """One of the placements of a measurement, as it was when the measurement began."""
 
-    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="placements")
+    measurement = models.ForeignKey(StepMeasurement, on_delete=models.CASCADE, related_name="placements")
     position = models.PositiveSmallIntegerField()
     """from 0 on; the report has them in this order"""
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="measured")

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -37,7 +37,7 @@ def _way_to(row: Model) -> list[tuple[str, str]]:
             return [*_way_to(row.graph), (reverse("runs:detail", args=[row.id]), row.name or row.method_label)]
         case Comparison():
             return [*_way_to(row.graph), (reverse("comparisons:detail", args=[row.id]), row.name or "Comparison")]
-        case Measurement():
+        case StepMeasurement():
             return [*_way_to(row.graph), (reverse("measurements:detail", args=[row.id]), "Measured placements")]
         case Policy():
             return [(reverse("policies:list"), "Policies"), (reverse("policies:detail", args=[row.id]), row.name)]

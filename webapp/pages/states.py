@@ -13,7 +13,7 @@ from webapp.calibrations.models import Calibration
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.pages.run_lines import comparison_lines
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
@@ -49,7 +49,7 @@ KINDS: dict[str, Callable[[Ids], States]] = {
     "graph": _staged(Graph),
     "profile": _staged(Profile),
     "calibration": _staged(Calibration),
-    "measurement": _staged(Measurement),
+    "measurement": _staged(StepMeasurement),
     "policy": _staged(Policy),
     "run": _runs,
     "comparison": _comparisons,

@@ -18,7 +18,7 @@ from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.measurements import lifecycle
 from webapp.measurements.candidates import candidates_of
 from webapp.measurements.forms import MeasurementForm
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.measurements.result import result_of
@@ -109,6 +109,6 @@ def delete(request: HttpRequest, measurement_id: uuid.UUID) -> HttpResponse:
     return redirect("graphs:detail", graph_id=measurement.graph_id)
 
 
-def measurement_or_404(measurement_id: uuid.UUID) -> Measurement:
+def measurement_or_404(measurement_id: uuid.UUID) -> StepMeasurement:
     """The measurement with its graph and project; raises Http404 with a sentence."""
-    return row_or_404(Measurement.objects.select_related("graph__project"), measurement_id, "measurement")
+    return row_or_404(StepMeasurement.objects.select_related("graph__project"), measurement_id, "measurement")

@@ -14,7 +14,7 @@ from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.jobs.reaper import job_models
-from webapp.measurements.models import Measurement
+from webapp.measurements.models import StepMeasurement
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 from webapp.runs.models import Run
@@ -26,7 +26,7 @@ OWN_PAGES: dict[type[Job], tuple[str, Callable[[Any], str]]] = {
     Graph: ("graph", lambda graph: reverse("graphs:detail", args=[graph.id])),
     Profile: ("measurement", lambda profile: reverse("graphs:detail", args=[profile.graph_id])),
     Calibration: ("calibration", lambda _: reverse("machine:page")),
-    Measurement: (
+    StepMeasurement: (
         "measurement of placements",
         lambda measurement: reverse("measurements:detail", args=[measurement.id]),
     ),
@@ -168,7 +168,7 @@ def _with_names(rows: Any) -> Any:
     needed = ["id", "status", "error", "worker", "created_at", "started_at", "finished_at"]
     if rows.model is Run:
         return rows.select_related("graph").only(*needed, "method", "graph__name")
-    if rows.model in (Profile, Measurement):
+    if rows.model in (Profile, StepMeasurement):
         return rows.select_related("graph").only(*needed, "graph__name")
     return rows.only(*needed) if rows.model is Calibration else rows.only(*needed, "name")
 
