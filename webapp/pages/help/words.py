@@ -95,8 +95,8 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
         "error_band": Word(
             "Error band",
-            "Step times are simulated. When this machine was calibrated, some placements of two graphs were also run on "
-            "it. The band is the simulated step time times the range of their measured over simulated step times.",
+            "Step times are simulated. When the machine was calibrated, placements of two graphs were also run on it. "
+            "The band is the simulated step time times the range of their measured over simulated step times.",
         ),
         "seed": Word("Seed", "Where random choices begin. The same seed, graph and settings give the same answer."),
         "method": Word("Method", "The way in which placements are found. Auto is a good first choice."),
