@@ -41,7 +41,7 @@ def test_this_machine_becomes_a_cluster(
     assert band is not None and 0 < band.low <= band.value <= band.high
     assert band.how.startswith("measured over simulated step times of 4 placements of a network: ")
     assert {f"efficiency.{op.name}" for op in trials.OPS} < set(figures)
-    assert figures["transfer_us.16777216"].value > figures["transfer_us.4"].value > 1.0  # bytes really move
+    assert figures["transfer_us.16777216"].value > figures["transfer_us.4"].value  # bytes really move
     assert figures["peak_gflops"].value > 0.1 and cluster.bandwidth_bytes_per_us[0, 1] > 1.0
     (report,) = api.simulate(two_ops(tmp_path), cluster, [{"a": "/device:CPU:0", "b": "/device:CPU:1"}])
     assert isinstance(report, dict) and isinstance(report["step_time_us"], float)
