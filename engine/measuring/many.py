@@ -203,7 +203,7 @@ def _require_telling(measured: MeasuredSteps) -> None:
             f"the machine is too noisy to tell these placements apart: one placement differs from itself by "
             f"{100 * measured.noise:.1f} %, the placements from each other by {100 * measured.spread:.1f} %",
             where="measure",
-            allowed=f"at most {NOISE_SHARE:g} of it; measure on an idle machine, or more rounds and steps",
+            allowed=f"the first at most {NOISE_SHARE:g} of the second; try an idle machine, or more rounds and steps",
         )
 
 

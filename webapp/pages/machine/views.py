@@ -19,6 +19,7 @@ from webapp.user_errors import conflict, row_or_404
 UNDER_WAY = "This machine is already being calibrated."
 MOST_LISTED = 5
 FIGURES = {
+    "measured_over_simulated": "Measured over simulated steps",
     "peak_gflops": "Fastest computation",
     "memory_bandwidth_bytes_per_us": "Memory",
     "efficiency": "Reached by ops",
