@@ -68,6 +68,8 @@ class OpSize:
 STREAMING = ("Relu", "AddV2", "Tanh")
 ELEMENTS = (2**18, 2**22)
 """of smaller tensors an op takes so little that the scatter of steps hides it"""
+MIDDLE_ELEMENTS = 2**20
+"""of types that have one size: caches hold a part of what such an op reads"""
 ELEMENTWISE = ("Mul", "Sub", "AddN", "Sigmoid", "Square", "ReluGrad", "SigmoidGrad", "TanhGrad")
 UPDATES = ("ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyRMSProp", "ResourceApplyAdam")
 """of variables by their gradients"""
@@ -87,7 +89,7 @@ OPS = (
     *(OpSize(type_, shape) for type_ in CONVOLUTIONS for shape in CONVOLUTION_SHAPES),
     *(OpSize(type_, (8, 28, 28, 64, 1, 3)) for type_ in DEPTHWISE),
     *(OpSize(type_, (elements,)) for type_ in STREAMING for elements in ELEMENTS),
-    *(OpSize(type_, ELEMENTS[:1]) for type_ in (*ELEMENTWISE, *UPDATES)),
+    *(OpSize(type_, (MIDDLE_ELEMENTS,)) for type_ in (*ELEMENTWISE, *UPDATES)),
     OpSize("BiasAdd", IMAGE),
     OpSize("BiasAddGrad", IMAGE),
     OpSize("FusedBatchNormV3", (8, 28, 28, 128)),
