@@ -17,7 +17,8 @@ _PEAKS = (1e-3, 1e12)
 """from a million operations a second"""
 _BANDWIDTHS = (1e-3, 1e12)
 _EFFICIENCIES = (1e-6, 1.0)
-_EFFICIENCIES_OF_TYPES = (1e-6, 100.0)
+EFFICIENCIES_OF_TYPES = (1e-6, 100.0)
+"""of single op types"""
 ANY_TYPE = "*"
 """in an object of efficiencies: op types that it leaves out"""
 MOST_OP_TYPES = 500
@@ -123,7 +124,7 @@ def _efficiencies(fields: dict[str, Json], where: str) -> tuple[float, dict[str,
             if not _OP_TYPE.fullmatch(name):
                 what, allowed = f"the key {shortened(name)} is no op type", f"{ANY_TYPE}, or types such as MatMul"
                 raise ClusterError(what, where=where, allowed=allowed, field="cluster")
-            of_types[name] = number_of(given, where, name, _EFFICIENCIES_OF_TYPES, 1.0)
+            of_types[name] = number_of(given, where, name, EFFICIENCIES_OF_TYPES, 1.0)
     return number_of(given, where, ANY_TYPE, _EFFICIENCIES, 1.0), of_types
 
 

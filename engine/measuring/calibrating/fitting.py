@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.calibration import MeasuredFigure
+from engine.clusters.own_kinds import EFFICIENCIES_OF_TYPES
 from engine.measuring.calibrating import trials
 from engine.measuring.calibrating.trials import AT_ONCE, COPIES, HOPS, LARGE_BYTES, LINK_BYTES, SMALL_BYTES, OpSize
 
@@ -131,12 +132,15 @@ def roofline(times: Times, work: Mapping[str, TrialWork]) -> Roofline:
 
 
 def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds]) -> dict[str, float]:
-    """Op type → the geometric mean over its sizes of what it reaches in the median of the rounds."""
+    """Op type → the geometric mean over its sizes of what it reaches in the median of the rounds.
+
+    It stays within what a cluster may say: an op may take so little that the scatter of steps hides it.
+    """
     found: dict[str, list[float]] = {}
     for op in trials.OPS:
         if op.name in efficiency_of_op:
             found.setdefault(op.type, []).append(float(np.log(np.median(efficiency_of_op[op.name]))))
-    return {type_: float(np.exp(np.mean(logs))) for type_, logs in found.items()}
+    return {type_: float(np.exp(np.mean(logs)).clip(*EFFICIENCIES_OF_TYPES)) for type_, logs in found.items()}
 
 
 def _fastest(rates: Mapping[str, Rounds]) -> Rounds:

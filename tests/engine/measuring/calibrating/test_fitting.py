@@ -86,6 +86,14 @@ def test_op_types_of_the_cluster_have_the_efficiency_that_they_reached() -> None
     assert set(kind.efficiency_by_op_type) == {op.type for op in trials.OPS}
 
 
+def test_an_op_whose_time_the_scatter_hides_leaves_a_cluster_that_can_be_read() -> None:
+    times = {**machine()}
+    times[trials.op_trial("Mean_8x56x56x64", trials.COPIES)] = np.zeros(3)  # faster than a single one
+    cluster = calibrated_cluster(times, WORK, NAMES, 2**30, "a", "2026-01-31")
+    kind = parse_cluster(json.dumps(cluster_to_json(cluster))).devices[0].figures
+    assert kind is not None and kind.efficiency_by_op_type["Mean"] == 100
+
+
 def test_an_op_that_the_engine_counts_no_work_for_says_nothing_of_the_roofline() -> None:
     without = WORK | {"Slice_8x56x56x64": TrialWork(0.0, 0.0)}
     cluster = calibrated_cluster(machine(), without, NAMES, 2**30, "a", "2026-01-31")
