@@ -79,7 +79,7 @@ def test_noise_that_hides_the_order_is_refused_with_its_figure(
         measure(tiny_cnn_path, placements, kept, rounds=1)
     assert str(raised.value).startswith(
         "measure: the machine is too noisy to tell these placements apart: one placement differs from itself by "
-        "12.9 %, the placements from each other by 9.5 %; allowed: the first at most 0.5 of the second; try an idle machine"
+        "12.9 %, the placements from each other by 9.5 %; allowed: the first at most 0.5 of the second; try an idle "
     )
 
 
