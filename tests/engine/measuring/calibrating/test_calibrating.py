@@ -24,7 +24,7 @@ from tests.own_network import NEEDS_OWN_NETWORK
 def test_this_machine_becomes_a_cluster(
     tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(calibration, "STEPS", 3)
+    monkeypatch.setattr(calibration, "STEPS", 1)
     monkeypatch.setattr(checking, "STEPS", 1)
     monkeypatch.setattr(checking, "SHARES", ())
     monkeypatch.setattr(checking, "ROUNDS", 1)
