@@ -36,7 +36,7 @@ METHODS = {"single_device": 1, "human_expert": 1, "m_topo": 1, "m_etf": 1, "m_sc
 SEARCHES = {"scotch": 4, "brkga": 3, "local_search": 4, "auto": 3}
 """the same, of methods that draw"""
 EVALUATIONS = 2000
-ROUNDS, STEPS = 5, 5
+ROUNDS, STEPS = 3, 5
 PROFILED_STEPS = 10
 
 

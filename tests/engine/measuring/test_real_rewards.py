@@ -20,7 +20,6 @@ from engine.measuring.many import GraphToMeasure
 from engine.measuring.real_rewards import RealRewards, WhatToMeasure
 from tests.engine.measuring.conftest import LIMITS
 from tests.engine.small_runs import prepared_graph
-from tests.own_network import NEEDS_OWN_NETWORK
 
 OPS = ("a", "b")
 
@@ -159,15 +158,3 @@ def test_the_command_measures_and_says_what_it_found(
     assert re.search(r"^measured: a step of 0\.001\d s, simulated .*; noise 0\.0 %; \d+ s$", told, re.MULTILINE)
     answered = r"^(number [23] of 3 placements, .* % faster than|the simulated fastest stays)"
     assert re.search(answered, told, re.MULTILINE)
-
-
-@NEEDS_OWN_NETWORK
-def test_two_processes_run_the_answer(tiny_cnn_path: Path, prepared: api.PreparedGraph) -> None:
-    cluster = api.parse_cluster("2xCPU")
-    graph = GraphToMeasure(tiny_cnn_path, ".pb", ReadingOptions(), LIMITS, cluster, 2)
-    rewards = RealRewards(graph, prepared.graph.op_names, WhatToMeasure(1), rounds=1)
-    request = api.RunRequest(cluster, "random", api.Budget(20), 0)
-    report: Any = api.place(prepared, request, lambda _: None, lambda: False, rewards=rewards)
-    (row,) = report["measured"]["placements"]
-    assert row["simulated_step_time_us"] == report["step_time_us"]
-    assert 0 < row["fastest_us"] <= row["step_time_us"] < 60e6 and len(row["rounds_us"]) == 1
