@@ -4,8 +4,10 @@ In a round each placement is run once, in an order drawn anew, and the first of 
 placement show the noise. A round is a child of its own and is kept in a file at once, so a second call continues.
 """
 
+import dataclasses
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.child.parent import Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse, require_size
 from engine.clusters.cluster import Cluster
-from engine.errors import PlacementError, SettingsError
+from engine.errors import PlacementError, SettingsError, TimeLimitError
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.formats.reading import order_of, prepare
@@ -92,7 +94,7 @@ class GraphToMeasure:
     suffix: str
     options: ReadingOptions
     limits: Limits
-    """of the child that runs one round, or one batch"""
+    """of the child that runs one round, or one batch; their seconds are those from one step to the next"""
     cluster: Cluster
     """whose devices must be this machine's; if all are CPUs each is a process of its own"""
     steps: int
@@ -131,13 +133,19 @@ class GraphToMeasure:
 
         Raises as `measure_many`.
         """
+        deadline = Deadline(self.limits.seconds, pulse)
+
+        def heard(_stage: str, done: int, total: int) -> None:
+            deadline.begin()
+            report_progress(words, done, total)
+
         with child_results(
             f"{__name__}_in_child:round_in_child",
             {**order, "visits": list(visits)},
-            self.limits,
+            dataclasses.replace(self.limits, seconds=self.limits.seconds * (1 + len(visits))),
             task=MEASURING,
-            report_progress=lambda _stage, done, total: report_progress(words, done, total),
-            pulse=pulse,
+            report_progress=heard,
+            pulse=deadline.pulse,
             with_gpus=not self.processes,
             own_network=self.processes,
         ) as ((arrays, _), _):
@@ -156,6 +164,24 @@ class GraphToMeasure:
         visits = _order_of_visits(len(cast(list[Json], order["placements"])), number)
         wall_us = self.visit(order, visits, f"round {number + 1} of {rounds}", report_progress, pulse)
         return [[int(visit), *times] for visit, times in zip(visits, wall_us.tolist(), strict=True)]
+
+
+class Deadline:
+    """Ends a child that takes too long from one sign of progress to the next; a whole round may take longer."""
+
+    def __init__(self, seconds: float, pulse: Pulse) -> None:
+        self._seconds, self._pulse = seconds, pulse
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew."""
+        self._ends_at = time.monotonic() + self._seconds
+
+    def pulse(self) -> None:
+        """Raise TimeLimitError when it is over, or what the caller's own pulse raises."""
+        self._pulse()
+        if time.monotonic() > self._ends_at:
+            raise TimeLimitError("a step took too long", where="measure", allowed=f"at most {self._seconds:g} seconds")
 
 
 def measured_placements(measured: MeasuredSteps, simulated_us: NDArray[np.float64]) -> list[dict[str, Json]]:

@@ -9,7 +9,7 @@ import pytest
 
 from engine import api
 from engine.cli.main import main
-from engine.errors import ClusterError, PlacementError, SettingsError
+from engine.errors import ClusterError, PlacementError, SettingsError, TimeLimitError
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring import many
 from engine.measuring.many import measure_many
@@ -81,6 +81,22 @@ def test_noise_that_hides_the_order_is_refused_with_its_figure(
         "measure: the machine is too noisy to tell these placements apart: one placement differs from itself by "
         "12.9 %, the placements from each other by 9.5 %; allowed: the first at most 0.5 of the second; try an idle "
     )
+
+
+def test_a_round_may_take_long_but_no_step_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("engine.measuring.many.time.monotonic", lambda: now)
+    pulses: list[float] = []
+    deadline = many.Deadline(600.0, lambda: pulses.append(now))
+    for step in range(10):
+        now = 500.0 * step
+        deadline.pulse()
+        deadline.begin()
+    now += 601.0
+    with pytest.raises(TimeLimitError) as raised:
+        deadline.pulse()
+    assert str(raised.value) == "measure: a step took too long; allowed: at most 600 seconds"
+    assert len(pulses) == 11
 
 
 def test_what_cannot_be_compared_is_refused(placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path) -> None:
