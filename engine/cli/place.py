@@ -179,8 +179,9 @@ def _measured_lines(report: Mapping[str, Any]) -> list[str]:
     )
     if len(rows) == 1:
         return [line]
-    gain = f"{100 * found['gain']:.1f} % faster than the simulated fastest, number 1"
-    kept = "the simulated fastest stays: no other is faster by more than twice the noise"
+    own = "the run's own best" if found["what"] == "all" else "the simulated fastest"
+    gain = f"{100 * found['gain']:.1f} % faster than {own}, number 1"
+    kept = f"{own} stays: no other is faster by more than twice the noise"
     return [line, f"number {chosen + 1} of {len(rows)} placements, {gain}" if chosen else kept]
 
 

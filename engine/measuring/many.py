@@ -165,6 +165,19 @@ class GraphToMeasure:
         wall_us = self.visit(order, visits, f"round {number + 1} of {rounds}", report_progress, pulse)
         return [[int(visit), *times] for visit, times in zip(visits, wall_us.tolist(), strict=True)]
 
+    def measured(
+        self,
+        op_names: Sequence[str],
+        device_of_op: NDArray[np.int32],
+        rounds: int,
+        report_progress: ReportProgress = no_progress,
+        pulse: Pulse = no_pulse,
+    ) -> MeasuredSteps:
+        """The step times of `device_of_op` [placements, ops] over so many rounds, none of them kept."""
+        order = self.order(op_names, cast(list[Json], device_of_op.tolist()))
+        made = [self.round(order, number, rounds, report_progress, pulse) for number in range(rounds)]
+        return MeasuredSteps.of_rounds(made, len(device_of_op))
+
 
 class Deadline:
     """Ends a child that takes too long from one sign of progress to the next; a whole round may take longer."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.child.parent import Pulse, ReportProgress, no_progress, no_pulse
 from engine.errors import SettingsError, shortened
 from engine.events import Json
-from engine.measuring.fidelity import APART, MeasuredSteps
+from engine.measuring.fidelity import APART
 from engine.measuring.many import GraphToMeasure, measured_placements, require_rounds
 from engine.problem.good_placements import MOST_KEPT
 from engine.problem.step_timer import StepTimer
@@ -106,12 +106,7 @@ class RealRewards:
         """
         began = time.monotonic()
         chosen_of, simulated_us = device_of_op[: self._what.top], simulated_us[: self._what.top]
-        order = self._graph.order(self._op_names, cast(list[Json], chosen_of.tolist()))
-        rounds = [
-            self._graph.round(order, number, self._rounds, self._report_progress, self._pulse)
-            for number in range(self._rounds)
-        ]
-        measured = MeasuredSteps.of_rounds(rounds, len(chosen_of))
+        measured = self._graph.measured(self._op_names, chosen_of, self._rounds, self._report_progress, self._pulse)
         times_us = measured.step_time_us
         fastest = int(times_us.argmin())
         index = fastest if np.log(times_us[0] / times_us[fastest]) > APART * measured.noise else 0

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from engine.clusters.cluster import Cluster
 from engine.events import Json
 from engine.formats.reading import prepare
 from engine.graphs.reading_options import ReadingOptions
-from engine.measuring.fidelity import MeasuredSteps
 from engine.measuring.many import GraphToMeasure
 from engine.simulator import Simulator
 from engine.zoo import build_graph
@@ -91,10 +89,9 @@ def _ratios(
     simulated_us = simulator.evaluate(placements).step_time_us
     graph = GraphToMeasure(path, path.suffix, options, limits, cluster, STEPS)
     of_ops = placements[:, prepared.grouping.group_of_op]
-    order = graph.order(prepared.graph.op_names, cast(list[Json], of_ops.tolist()))
-    rounds = [graph.round(order, number, ROUNDS, report_progress, pulse) for number in range(ROUNDS)]
-    measured: NDArray[np.float64] = MeasuredSteps.of_rounds(rounds, len(placements)).step_time_us / simulated_us
-    return measured
+    measured = graph.measured(prepared.graph.op_names, of_ops, ROUNDS, report_progress, pulse)
+    ratios: NDArray[np.float64] = measured.step_time_us / simulated_us
+    return ratios
 
 
 def check_placements(groups: int, devices: int) -> NDArray[np.int32]:
