@@ -32,10 +32,17 @@ class Contention(StrEnum):
     """one FIFO channel an ordered pair of devices"""
     NONE = "none"
     """transfers are independent"""
+    SENDER = "sender"
+    """a transfer is work of its sender, which meanwhile computes nothing; devices run depth first"""
 
 
-BUS_CODE, PAIR_CODE, NONE_CODE = 0, 1, 2
-CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
+BUS_CODE, PAIR_CODE, NONE_CODE, SENDER_CODE = range(4)
+CONTENTION_CODES = {
+    Contention.BUS: BUS_CODE,
+    Contention.PAIR: PAIR_CODE,
+    Contention.NONE: NONE_CODE,
+    Contention.SENDER: SENDER_CODE,
+}
 """`Contention` as a number, for compiled code"""
 
 
@@ -94,7 +101,8 @@ class Cluster:
     bandwidth_bytes_per_us: NDArray[np.float64]
     latency_us: NDArray[np.float64]
     link_rest_us: float
-    """a bus or channel rests this long after each transfer"""
+    """a bus or channel rests this long after each transfer; with `sender` a transfer keeps its sender so much longer
+    than its bytes / bandwidth"""
     op_rest_us: float
     """a device rests this long after each op of non-zero time, unless its kind has a rest of its own"""
     memory_model: MemoryModel

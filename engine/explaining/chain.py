@@ -56,7 +56,7 @@ def chain_of(timeline: Timeline, cluster: Cluster) -> Chain:
     is_transfer = links >= ops
     behind = timeline.waited_for[links]
     waits = (start_us > ready_us) & (behind != NOT_WAITED)
-    rest_us = np.where(waits, timeline.rest_after_us[behind], 0.0)
+    rest_us = np.where(waits, np.maximum(timeline.rest_after_us[behind], 0.0), 0.0)
     free_us = np.maximum(ready_us, start_us - rest_us)
     latency_us = np.append(np.zeros(ops), _latencies_us(timeline, cluster))[links]
     sent_us = np.minimum(start_us + latency_us, end_us)

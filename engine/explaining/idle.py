@@ -6,6 +6,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
 from engine.files.compiled import compiled
 from engine.simulator.timeline import NOT_WAITED, Timeline
 
@@ -53,22 +54,22 @@ def idle_of(timeline: Timeline) -> Idle:
     which part of the time an op ran elsewhere, bytes were on a link, or an op stood in a queue.
     """
     devices = len(timeline.busy_us)
-    order = np.lexsort((timeline.end_us, timeline.start_us, timeline.device_of_op))
-    takes_time = timeline.end_us + timeline.rest_after_us[: len(order)] > timeline.start_us
-    order = order[takes_time[order]]
-    device = timeline.device_of_op[order]
-    end_us = timeline.end_us[order] + timeline.rest_after_us[order]
+    occupied, all_start_us = timeline.occupied_device, np.concatenate((timeline.start_us, timeline.transfers.start_us))
+    free_us = np.concatenate((timeline.end_us, timeline.transfers.end_us)) + timeline.rest_after_us
+    order = np.lexsort((free_us, all_start_us, occupied))
+    order = order[(free_us > all_start_us)[order] & (occupied[order] != NO_DEVICE)]
+    device, end_us = occupied[order], free_us[order]
     first = np.searchsorted(device, np.arange(devices))
     until = np.searchsorted(device, np.arange(devices), side="right")
     begins = np.insert(end_us, first, 0.0)
-    ends = np.insert(timeline.start_us[order], until, timeline.step_time_us)
+    ends = np.insert(all_start_us[order], until, timeline.step_time_us)
     before = np.insert(order.astype(np.int64), until, NOT_WAITED)
     of_device = np.insert(device, first, np.arange(devices, dtype=np.int32))
     some = ends - begins > timeline.step_time_us * 1e-12
     waits_us = np.zeros((int(some.sum()), len(IdleCause)))
     activity = np.full(len(waits_us), NOT_WAITED, dtype=np.int64)
     _walk(
-        np.concatenate((timeline.start_us, timeline.transfers.start_us)),
+        all_start_us,
         np.concatenate((timeline.end_us, timeline.transfers.end_us)),
         timeline.last_input,
         timeline.transfers.op,

@@ -148,6 +148,7 @@ def _texts(session: Session, explanation: Explanation) -> dict[str, Json]:
         "memory_bytes": [device.memory_bytes for device in session.cluster.devices],
         "busy_us": timeline.busy_us.tolist(),
         "rest_us": timeline.rest_us.tolist(),
+        "sending_us": timeline.sending_us.tolist(),
         "contention": session.cluster.contention.value,
         "causes": _names(Cause),
         "cause_us": explanation.chain.sum_us().tolist(),

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
 from engine.files.compiled import compiled
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline
@@ -18,7 +19,7 @@ def slack_of(timeline: Timeline, graph: ComputationGraph) -> NDArray[np.float64]
     before, after, rest_us = _waits(timeline, graph, start_us, end_us)
     by_after = np.argsort(after, kind="stable")
     first = np.searchsorted(after[by_after], np.arange(len(start_us) + 1))
-    latest_us = timeline.step_time_us - timeline.rest_after_us
+    latest_us = timeline.step_time_us - np.maximum(timeline.rest_after_us, 0.0)
     followers = np.bincount(before, minlength=len(start_us))
     _pass_back(followers, first, before[by_after], rest_us[by_after], end_us - start_us, latest_us)
     return np.maximum(latest_us - end_us, 0.0)
@@ -33,7 +34,7 @@ def _waits(
     bringer = np.where(sent, ops + timeline.transfer_of_edge, graph.edge_source)
     occupying = np.flatnonzero(end_us + timeline.rest_after_us > start_us)
     occupying = occupying[np.lexsort((end_us[occupying], start_us[occupying]))]
-    on_devices = _neighbours(occupying[occupying < ops], timeline.device_of_op)
+    on_devices = _neighbours(occupying[timeline.occupied_device[occupying] != NO_DEVICE], timeline.occupied_device)
     on_channels = ops + _neighbours(occupying[occupying >= ops] - ops, timeline.transfers.channel)
     waited = np.flatnonzero(timeline.waited_for != NOT_WAITED)
     behind = np.concatenate((on_devices, on_channels, np.stack((timeline.waited_for[waited], waited))), axis=1)

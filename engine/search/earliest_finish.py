@@ -11,9 +11,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE, SENDER_CODE
 from engine.files.compiled import compiled, inlined
-from engine.search.tasks import IsLate, LateError, Tasks, find_candidates, never_late, occupy, rest_time, transfer_time
+from engine.search.tasks import (
+    IsLate,
+    LateError,
+    Tasks,
+    find_candidates,
+    free_again_us,
+    never_late,
+    occupy,
+    transfer_time,
+)
 
 TASKS_AT_A_TIME = 256
 """tasks placed between two looks at the clock"""
@@ -189,7 +198,8 @@ def _sending(
     if links.contention == BUS_CODE and not np.isnan(schedule.sent_us[flow]):
         start_us = schedule.sent_us[flow]
     elif links.contention != NONE_CODE:
-        start_us = gap(channels, _row(tasks, source, device), start_us, transfer_us + rest_time(tasks, flow))
+        kept_us = free_again_us(tasks, flow, source, device, 0.0, transfer_us)
+        start_us = gap(channels, _row(tasks, source, device), start_us, kept_us)
     return float(start_us), float(start_us + transfer_us)
 
 
@@ -205,10 +215,12 @@ def _send(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, f
     schedule.sent_us[flow], schedule.arrival_us[flow, device] = start_us, arrival_us
     if taken:
         return channels
-    return book(channels, _row(tasks, source, device), start_us, arrival_us + rest_time(tasks, flow))
+    until_us = free_again_us(tasks, flow, source, device, start_us, arrival_us)
+    return book(channels, _row(tasks, source, device), start_us, until_us)
 
 
 @inlined
 def _row(tasks: Tasks, source: int, device: int) -> int:
-    """The row of the source's bus, or of the pair's channel."""
-    return int(source if tasks.links.contention == BUS_CODE else source * len(tasks.links.latency_us) + device)
+    """The row of the source, of which one transfer goes out after the other, or that of the pair's channel."""
+    one_for_source = tasks.links.contention == BUS_CODE or tasks.links.contention == SENDER_CODE
+    return int(source if one_for_source else source * len(tasks.links.latency_us) + device)

@@ -10,9 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE, PAIR_CODE
 from engine.files.compiled import compiled, inlined
-from engine.search.tasks import IsLate, LateError, Tasks, find_candidates, never_late, occupy, rest_time, transfer_time
+from engine.search.tasks import (
+    IsLate,
+    LateError,
+    Tasks,
+    find_candidates,
+    free_again_us,
+    never_late,
+    occupy,
+    transfer_time,
+)
 
 TASKS_AT_A_TIME = 256
 """tasks placed between two looks at the clock"""
@@ -307,11 +316,15 @@ def _send_start_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, sou
     end_us = schedule.end_us[tasks.flow_producer[flow]]
     if tasks.links.contention == NONE_CODE:
         return float(end_us)
-    if tasks.links.contention == BUS_CODE:
-        if not np.isnan(schedule.sent_us[flow]):
-            return float(schedule.sent_us[flow])
-        return float(max(end_us, schedule.channel_free_us[source, 0]))
-    return float(max(end_us, schedule.channel_free_us[source, device]))
+    if tasks.links.contention == BUS_CODE and not np.isnan(schedule.sent_us[flow]):
+        return float(schedule.sent_us[flow])
+    return float(max(end_us, schedule.channel_free_us[source, _column(tasks, device)]))
+
+
+@inlined
+def _column(tasks: Tasks, device: int) -> int:
+    """The column of the pair's channel, or the first where a source sends one transfer after the other."""
+    return device if tasks.links.contention == PAIR_CODE else 0
 
 
 @inlined
@@ -327,8 +340,8 @@ def _place(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: int
         if source != device and np.isnan(schedule.arrival_us[flow, device]):
             schedule.sent_us[flow] = _send_start_us(tasks, schedule, flow, source, device)
             schedule.arrival_us[flow, device] = arrival_us
-            column = 0 if tasks.links.contention == BUS_CODE else device
-            rested_us = arrival_us + rest_time(tasks, flow)
+            column = _column(tasks, device)
+            rested_us = free_again_us(tasks, flow, source, device, schedule.sent_us[flow], arrival_us)
             schedule.channel_free_us[source, column] = max(schedule.channel_free_us[source, column], rested_us)
     occupy(tasks, schedule.group_device, schedule.left_bytes, task, device)
     schedule.device[task] = device

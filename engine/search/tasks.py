@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, Cluster
+from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, SENDER_CODE, Cluster
 from engine.files.compiled import compiled, inlined
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -55,9 +55,10 @@ class Links(NamedTuple):
     latency_us: NDArray[np.float64]
     """[devices, devices]"""
     rest_us: float
-    """rest of a bus or channel after each transfer, once a trip"""
+    """rest of a bus, channel or sender after each transfer, once a trip"""
     contention: int
-    """`BUS_CODE`, `PAIR_CODE` or `NONE_CODE`"""
+    """one of `CONTENTION_CODES`; with `SENDER_CODE` transfers wait for those of the same sender alone, and that ops and
+    transfers of one device wait for each other is left to the simulator"""
 
 
 class Tasks(NamedTuple):
@@ -226,6 +227,16 @@ def transfer_time(tasks: Tasks, flow: int, source: int, device: int) -> float:
 def rest_time(tasks: Tasks, flow: int) -> float:
     """The rest in µs of a bus or channel after the flow, all trips."""
     return float(tasks.flow_trips[flow] * tasks.links.rest_us)
+
+
+@inlined
+def free_again_us(tasks: Tasks, flow: int, source: int, device: int, start_us: float, arrival_us: float) -> float:
+    """When the bus, channel or sender that sends the flow from `start_us` to `arrival_us` is free again, in µs."""
+    links = tasks.links
+    if links.contention == SENDER_CODE:
+        kept_us = links.rest_us + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
+        return float(start_us + tasks.flow_trips[flow] * kept_us)
+    return float(arrival_us + rest_time(tasks, flow))
 
 
 @inlined

@@ -1,90 +1,33 @@
 """The event loop, compiled: one step of a placed graph.
 
+Where transfers have links, devices run their ready ops first in, first out; with `sender` see thread_loop.py.
+
 Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so its
 next op is known when it becomes free or earlier, and a start needs no event of its own. The end of an op that takes no
 time is handled when its start would be (after the arrivals and the links of that moment). Simultaneous events:
 arrivals by producer's name, output and consumer's name, then links, then devices.
-
-The memory model `outputs`, compiled: outputs on their producer's device.
-
-Source: Placeto (Addanki et al. 2019), published simulator. An output is held from its producer's start to the latest,
-over its consumers, of start + run time − 1, both in whole µs, but at least at its producer's start, which is not
-truncated. What is taken at a moment is there before what is freed at that moment goes.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import SENDER_CODE
 from engine.files.compiled import borrowed, compiled, inlined
 from engine.simulator.event_queue import next_slot, set_event, time_of
 from engine.simulator.held_memory import free_after_op
-from engine.simulator.records import NO_INDEX, Scratch, Tables, borrow_scratch, borrow_tables, entries_of
+from engine.simulator.published_peaks import published_peaks
+from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, entries_of
+from engine.simulator.step_state import (
+    ROUNDING_OF_AN_OP,
+    most_left_us,
+    occupied_us,
+    place_ops,
+    reset,
+    rest_after_us,
+    stopped,
+)
+from engine.simulator.thread_loop import run_threads
 from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_op, take_from_queue
-
-MOST_DIGIT_BITS = 11
-ROUNDING_OF_AN_OP = 2.0**-50
-"""relative: an op changes a device's sum of work, and the step time, by four roundings of 2**-53 at most"""
-
-
-@compiled
-def published_peaks(tables: Tables, scratch: Scratch) -> None:
-    """Write the peaks of a step whose times are in `scratch`."""
-    last_us, started, count = np.empty(len(scratch.ops)), np.empty(len(scratch.ops), np.int64), 0
-    for device in range(len(scratch.devices)):
-        state = scratch.devices[device]
-        state.level_bytes = state.peak_bytes = 0
-        state.head = state.first
-        for place in range(state.first, state.tail):
-            op = scratch.queue[place]
-            started[count], last_us[op] = op, _last_us(tables, scratch, op)
-            count += 1
-    for op in _sorted_by(last_us, started[:count]):
-        state = scratch.devices[scratch.ops[op].device]
-        while state.head < state.tail and scratch.start_us[scratch.queue[state.head]] <= last_us[op]:
-            state.level_bytes += tables.output_bytes[scratch.queue[state.head]]
-            state.head += 1
-        state.peak_bytes = max(state.peak_bytes, state.level_bytes)
-        state.level_bytes -= tables.output_bytes[op]
-
-
-@inlined
-def _last_us(tables: Tables, scratch: Scratch, op: int) -> float:
-    last = 0
-    for place in range(*entries_of(tables, op)):
-        consumer = tables.by_name[place]
-        last = max(last, int(scratch.start_us[consumer]) + int(scratch.ops[consumer].time_us) - 1)
-    return max(float(last), float(scratch.start_us[op]))
-
-
-@inlined
-def _sorted_by(last_us: NDArray[np.float64], started: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`started` in the order of `last_us` on each device: a stable radix sort by twice the whole µs, plus 1 for a rest.
-
-    Only a producer's own start has a rest, and `started` has each device's ops in the order of their starts.
-    """
-    keys, largest = np.empty(len(last_us), np.int64), 0
-    for op in started:
-        whole_us = int(last_us[op])
-        keys[op] = 2 * whole_us + (last_us[op] > whole_us)
-        largest = max(largest, keys[op])
-    order, other = started, np.empty(len(started), np.int64)
-    bits = 4
-    while bits < MOST_DIGIT_BITS and (1 << bits) < len(started):
-        bits += 1
-    shift, mask = 0, (1 << bits) - 1
-    while (largest >> shift) > 0:
-        count = np.zeros((1 << bits) + 1, np.int64)
-        for op in order:
-            count[((keys[op] >> shift) & mask) + 1] += 1
-        for digit in range(1 << bits):
-            count[digit + 1] += count[digit]
-        for op in order:
-            digit = (keys[op] >> shift) & mask
-            other[count[digit]] = op
-            count[digit] += 1
-        order, other = other, order
-        shift += bits
-    return order
 
 
 @compiled
@@ -95,12 +38,24 @@ def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]
     right after the other, in time. Then it returns infinity, and what is in `scratch` is unfinished.
     """
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
-    _reset(tables, scratch)
+    reset(tables, scratch)
     limited, stop_us = limit_us < np.inf, limit_us * (1 + ROUNDING_OF_AN_OP * len(scratch.ops))
-    if not _place(tables, scratch, borrowed(placement), limited):
+    if not place_ops(tables, scratch, borrowed(placement), limited):
         return np.nan
-    if limited and _most_left_us(scratch) > stop_us:
+    if limited and most_left_us(scratch) > stop_us:
         return np.inf
+    if tables.model[0].contention == SENDER_CODE:
+        step_time_us = run_threads(tables, scratch, limited, stop_us)
+    else:
+        step_time_us = _run_queues(tables, scratch, limited, stop_us)
+    if step_time_us < np.inf and not tables.model[0].full_memory:
+        published_peaks(tables, scratch)
+    return step_time_us
+
+
+@inlined
+def _run_queues(tables: Tables, scratch: Scratch, limited: bool, stop_us: float) -> float:
+    """Handle all events; returns the step time in µs, or infinity as soon as it is sure to be above `stop_us`."""
     _begin(tables, scratch)
     step_time_us = 0.0
     devices = len(scratch.devices)
@@ -109,60 +64,14 @@ def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]
         event = scratch.slots[slot]
         now = time_of(event.time_bits)
         if now == np.inf:
-            break
+            return step_time_us
         if slot < devices:
             rested_us = _end_op(tables, scratch, event.what, now, limited)
             if limited and rested_us + scratch.devices[slot].left_us > stop_us:
-                return _stopped(scratch)
+                return stopped(scratch)
         else:
             rested_us = end_transfer(tables, scratch, event.what, now)
         step_time_us = max(step_time_us, rested_us)
-    if not tables.model[0].full_memory:
-        published_peaks(tables, scratch)
-    return step_time_us
-
-
-@inlined
-def _reset(tables: Tables, scratch: Scratch) -> None:
-    for device in range(len(scratch.devices)):
-        state = scratch.devices[device]
-        state.running = False
-        state.op_count = 0
-        state.copy = NO_INDEX
-        state.free_us = state.changed_us = state.left_us = 0.0
-        state.starting_us = np.inf
-        state.level_bytes = 0
-    if tables.model[0].full_memory:
-        scratch.flow_holders[:] = tables.flow_sizes
-        scratch.copy_of_shared[:] = NO_INDEX
-    for channel in range(len(scratch.channels)):
-        scratch.channels[channel].busy = False
-        scratch.channels[channel].head = NO_INDEX
-        scratch.channels[channel].free_us = 0.0
-
-
-@inlined
-def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], limited: bool) -> bool:
-    """Put each op on its group's device; returns False if an op has no time there. Sums the work if it is `limited`."""
-    possible = True
-    for op in range(len(scratch.ops)):
-        placed = tables.placed_ops[op]
-        device = placement[placed.group]
-        time_us = tables.time_us[scratch.devices[device].kind, op]
-        scratch.ops[op].device, scratch.ops[op].pending = device, placed.in_degree
-        scratch.ops[op].time_us = time_us
-        scratch.devices[device].level_bytes += placed.persistent_bytes
-        scratch.devices[device].op_count += 1
-        if limited:
-            scratch.devices[device].left_us += _occupied_us(tables, scratch, op, device)
-        possible &= not np.isnan(time_us)
-    first = 0
-    for device in range(len(scratch.devices)):
-        state = scratch.devices[device]
-        state.peak_bytes = state.level_bytes
-        state.first = state.head = state.tail = first
-        first += state.op_count + 1
-    return possible
 
 
 @inlined
@@ -203,9 +112,9 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float, limited: bool
         take_from_queue(tables, scratch, device, now)
     rested_us = now
     if scratch.ops[op].time_us != 0:
-        rested_us += _rest_us(tables, scratch, op, device)
+        rested_us += rest_after_us(tables, scratch, op, device)
         if limited:
-            scratch.devices[device].left_us -= _occupied_us(tables, scratch, op, device)
+            scratch.devices[device].left_us -= occupied_us(tables, scratch, op, device)
     end_us, order, following = np.inf, 0, 0
     if scratch.devices[device].head < scratch.devices[device].tail:
         end_us, order, following = start_op(tables, scratch, device, rested_us)
@@ -214,37 +123,6 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float, limited: bool
         scratch.devices[device].free_us = rested_us
     set_event(scratch, device, end_us, order, following)
     return rested_us
-
-
-@inlined
-def _rest_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
-    """The rest in µs of a device after an op that takes time: once a trip."""
-    rest_us: float = scratch.devices[device].op_rest_us
-    return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
-
-
-@inlined
-def _occupied_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
-    """How long `op`, with the rest after it, keeps `device` from other ops, in µs."""
-    time_us: float = scratch.ops[op].time_us
-    return time_us + _rest_us(tables, scratch, op, device) if time_us != 0 else 0.0
-
-
-@inlined
-def _stopped(scratch: Scratch) -> float:
-    """Leave the event queue empty, as an evaluation to the end does. Returns infinity."""
-    for slot in range(len(scratch.slots)):
-        set_event(scratch, slot, np.inf, 0, 0)
-    scratch.in_flight_count[0] = 0
-    return np.inf
-
-
-@inlined
-def _most_left_us(scratch: Scratch) -> float:
-    most_us = 0.0
-    for device in range(len(scratch.devices)):
-        most_us = max(most_us, scratch.devices[device].left_us)
-    return most_us
 
 
 @inlined

@@ -121,7 +121,7 @@ def _add_copies(step: ExecutedStep, collected: _Collected) -> None:
 
 
 def published_holdings(step: ExecutedStep) -> Holdings:
-    """The holdings of the memory model `outputs`: see event_loop.py.
+    """The holdings of the memory model `outputs`: see published_peaks.py.
 
     The last moment belongs to a holding, so that its half-open interval ends at the next number.
     """

@@ -9,7 +9,7 @@ from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.holdings import curves_of, full_holdings, published_holdings
 from engine.simulator.records import Scratch, Tables
-from engine.simulator.tables import Numbering
+from engine.simulator.tables import NO_CHANNELS, Numbering
 from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline, Transfers
 
 
@@ -33,10 +33,6 @@ class Recording:
         self.device_of_op[numbering.ops] = scratch.ops["device"]
         self.start_us[numbering.ops], self.time_us[numbering.ops] = scratch.start_us, scratch.ops["time_us"]
         self.end_us = self.start_us + self.time_us
-        self.running_order = [
-            numbering.ops[scratch.queue[first:tail]]
-            for first, tail in zip(scratch.devices.first.tolist(), scratch.devices.tail.tolist(), strict=True)
-        ]
         self.peak_bytes = scratch.devices.peak_bytes.copy()
         edge_of_entry = numbering.entries
         source, target = graph.edge_source[edge_of_entry], graph.edge_target[edge_of_entry]
@@ -47,6 +43,26 @@ class Recording:
         """[edges] the transfer that brings the bytes, `NOT_SENT` where both ops are on one device"""
         self.transfer_of_edge[edge_of_entry[remote]] = transfer_of_remote
         self.transfers = self._transfers(edge_of_entry[firsts], firsts, scratch, tables)
+        self.sends_occupy = cluster.contention == Contention.SENDER
+        self.running_order = self._running_order(numbering, scratch, firsts)
+        """[devices] the activities that keep each device from others, in their order"""
+
+    def _running_order(
+        self, numbering: Numbering, scratch: Scratch, entry: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
+        """`entry` [transfers] is the first that each serves."""
+        orders = []
+        sent_before = scratch.entries.next_transfer[entry].astype(np.int64)
+        for device, state in enumerate(scratch.devices):
+            places = np.arange(state.first, state.tail)
+            activities = numbering.ops[scratch.queue[places]]
+            if self.sends_occupy:
+                sends = np.flatnonzero(self.transfers.source == device)
+                sends = sends[np.lexsort((self.transfers.bytes[sends], self.transfers.start_us[sends]))]
+                before = np.searchsorted(places, sent_before[sends])
+                activities = np.insert(activities, before, self.graph.op_count + sends)
+            orders.append(activities)
+        return orders
 
     def _transfers(
         self, edge: NDArray[np.int64], entry: NDArray[np.int64], scratch: Scratch, tables: Tables
@@ -75,7 +91,7 @@ class Recording:
 
     def _channels(self, source: NDArray[np.int32], destinations: NDArray[np.int32]) -> NDArray[np.int64]:
         """[transfers] the channels; with `pair` each transfer has one of `destinations`."""
-        if self.cluster.contention == Contention.NONE:
+        if self.cluster.contention in NO_CHANNELS:
             return np.arange(len(source))
         channel = source.astype(np.int64)
         if self.cluster.contention == Contention.PAIR:
@@ -85,11 +101,12 @@ class Recording:
     def timeline(self, step_time_us: float) -> Timeline:
         """The timeline of the step."""
         last_input, ready_us = self._last_inputs()
-        waited_for = np.concatenate((self._awaited_by_ops(last_input, ready_us), self._awaited_by_transfers()))
+        waited_for = self._awaited(last_input, ready_us)
         devices = self.cluster.device_count
         op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * self.op_trips, 0.0)
-        link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
-        rest_after_us = np.concatenate((op_rests_us, link_rest_us * self.transfers.trips))
+        rest_after_us = np.concatenate((op_rests_us, self._rest_after_transfers_us()))
+        free_us = np.concatenate((self.end_us, self.transfers.end_us)) + rest_after_us
+        sending_us = free_us[self.graph.op_count :] - self.transfers.start_us if self.sends_occupy else None
         is_full = self.cluster.memory_model == MemoryModel.FULL
         holdings = full_holdings(self) if is_full else published_holdings(self)
         return Timeline(
@@ -102,9 +119,13 @@ class Recording:
             waited_for=waited_for,
             last_input=last_input,
             rest_after_us=rest_after_us,
-            critical_path=self._critical_path(waited_for, rest_after_us),
+            critical_path=self._critical_path(waited_for, free_us),
             busy_us=np.bincount(self.device_of_op, self.time_us, devices).astype(np.float64),
             rest_us=np.bincount(self.device_of_op, op_rests_us, devices).astype(np.float64),
+            sending_us=np.bincount(self.transfers.source, sending_us, devices).astype(np.float64)
+            if sending_us is not None
+            else np.zeros(devices),
+            sends_occupy=self.sends_occupy,
             peak_bytes=self.peak_bytes,
             memory=curves_of(holdings, devices),
             holdings=holdings,
@@ -124,28 +145,39 @@ class Recording:
         ready_us[self.graph.edge_target[by_arrival]] = arrival_us[by_arrival]
         return last_input, ready_us
 
-    def _awaited_by_ops(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> NDArray[np.int64]:
-        """[ops] the activity that decided each start: the last input, or the op before it if the device was busy."""
-        awaited = last_input.copy()
-        for order in self.running_order:
-            late = ready_us[order[1:]] < self.start_us[order[1:]]
+    def _rest_after_transfers_us(self) -> NDArray[np.float64]:
+        """[transfers] how long its channel rests after each; with `sender` until its sender is free, often negative."""
+        transfers, rest_us = self.transfers, self.cluster.link_rest_us
+        if self.cluster.contention == Contention.NONE:
+            return np.zeros(len(transfers))
+        if self.sends_occupy:
+            latency_us = self.cluster.latency_us[transfers.source, transfers.destinations]
+            return np.asarray((rest_us - latency_us) * transfers.trips)
+        return np.asarray(rest_us * transfers.trips)
+
+    def _awaited(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> NDArray[np.int64]:
+        """[ops + transfers] the activity that decided each start.
+
+        For an op its last input, for a transfer its producer; or what kept its device or its channel busy until then.
+        """
+        awaited = np.concatenate((last_input, self.transfers.op)).astype(np.int64)
+        ready_us = np.concatenate((ready_us, self.end_us[self.transfers.op]))
+        start_us = np.concatenate((self.start_us, self.transfers.start_us))
+        for order in (*self.running_order, *self._channel_orders()):
+            late = ready_us[order[1:]] < start_us[order[1:]]
             awaited[order[1:][late]] = order[:-1][late]
         return awaited
 
-    def _awaited_by_transfers(self) -> NDArray[np.int64]:
-        """[transfers] the producer if the transfer started at its end, else the transfer before it on its channel."""
-        awaited = self.transfers.op.astype(np.int64)
-        if self.cluster.contention == Contention.NONE:
-            return awaited
+    def _channel_orders(self) -> list[NDArray[np.int64]]:
+        """The transfers of each channel, as activities, in their order; none where a transfer needs no channel."""
+        if self.cluster.contention in NO_CHANNELS or not len(self.transfers):
+            return []
         channel = self.transfers.channel
         order = np.lexsort((self.transfers.end_us, self.transfers.start_us, channel))
-        late = self.end_us[self.transfers.op[order[1:]]] < self.transfers.start_us[order[1:]]
-        assert np.all(channel[order[1:][late]] == channel[order[:-1][late]])
-        awaited[order[1:][late]] = self.graph.op_count + order[:-1][late]
-        return awaited
+        return np.split(self.graph.op_count + order, np.flatnonzero(np.diff(channel[order])) + 1)
 
-    def _critical_path(self, waited_for: NDArray[np.int64], rest_after_us: NDArray[np.float64]) -> NDArray[np.int64]:
-        last_us = np.concatenate((self.end_us, self.transfers.end_us)) + rest_after_us
+    def _critical_path(self, waited_for: NDArray[np.int64], free_us: NDArray[np.float64]) -> NDArray[np.int64]:
+        last_us = np.maximum(np.concatenate((self.end_us, self.transfers.end_us)), free_us)
         path = [int(np.argmax(last_us))]
         while waited_for[path[-1]] != NOT_WAITED:
             path.append(int(waited_for[path[-1]]))

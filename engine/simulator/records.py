@@ -104,7 +104,8 @@ ENTRY_STATE = np.dtype(
         ("copy", "u4"),  # the copy that its consumer reads
         ("next_served", "u4"),  # next entry of its transfer, NO_INDEX behind the last
         ("holders", "i4"),  # of a copy: consumers that still need it
-        ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NO_INDEX behind the last
+        ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NO_INDEX behind the last; with
+        # `sender` the place in `queue` of the op that runs after it
         ("time_us", "f8"),  # of a transfer: how long it takes
         ("start_us", "f8"),  # of a transfer
     ],
@@ -156,11 +157,14 @@ class Scratch(NamedTuple):
     start_us: NDArray[np.float64]
     """[ops]"""
     queue: NDArray[np.uint32]
-    """[ops + devices] ops in the order in which they became ready and run, device by device, each with a spare place"""
+    """[ops + devices] ops in the order in which they run, device by device, each with a spare place;
+    without `sender` the ready ones stand here before they run"""
     devices: Records
     """[devices]"""
     channels: Records
-    """[devices], or [devices · devices] with channels between pairs"""
+    """[devices], or [devices · devices] with channels between pairs; with `sender` each device's list of tasks"""
+    next_task: NDArray[np.uint32]
+    """[ops + edges] with `sender`, the task behind each in its device's list: an op, or ops + transfer; else [0]"""
     entries: Records
     """[edges]"""
     flow_holders: NDArray[np.int32]
@@ -234,6 +238,7 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
         borrowed(scratch.queue),
         borrowed(scratch.devices),
         borrowed(scratch.channels),
+        borrowed(scratch.next_task),
         borrowed(scratch.entries),
         borrowed(scratch.flow_holders),
         borrowed(scratch.copy_of_shared),

@@ -7,7 +7,8 @@ The model of one step:
 - An op is ready when all its inputs are on its device. A local input is there when its producer ends. The producer's
   device sends the others: with `bus` one transfer of an output serves all remote consumers, over the producer's own
   bus, as fast as the slowest of the links to them; with `pair` there is one transfer for each output and destination,
-  over the channel of that ordered pair of devices; with `none` likewise, but no transfer waits for another.
+  over the channel of that ordered pair of devices; with `none` likewise, but no transfer waits for another. With
+  `sender` a transfer occupies its sender instead, and devices run depth first: see thread_loop.py.
 - A transfer occupies its channel for latency + bytes / bandwidth; the channel then rests `link_rest_us`.
 - A control edge moves no bytes: between devices it is a signal, a transfer of zero bytes that waits for its turn on the
   link, takes the link's latency and is followed by its rest, like an empty tensor. A signal serves the consumers that
@@ -22,7 +23,7 @@ The model of one step:
 
 Memory, model `full`: persistent bytes always; temporaries while the op runs; an output on its producer's device from
 the op's start until the op, its last local consumer and its last transfer have ended; a copy on a consumer's device
-from arrival until the last consumer there has ended. Model `outputs`: see event_loop.py.
+from arrival until the last consumer there has ended. Model `outputs`: see published_peaks.py.
 
 Source: Placeto (Addanki et al. 2019, appendix A.1) and its published simulator for `bus` and `outputs`.
 

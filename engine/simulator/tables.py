@@ -13,6 +13,8 @@ from engine.simulator import records as kinds_of
 from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
 from engine.simulator.topology import topological_order
 
+NO_CHANNELS = (Contention.NONE, Contention.SENDER)
+"""with these any number of transfers may be under way between two devices"""
 OWN_END = CONTROL - 1
 """stands for an output: the op's own end, which local consumers see before any sent output arrives"""
 
@@ -198,12 +200,13 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         queue=np.zeros(ops + devices, np.uint32),
         devices=states,
         channels=records_of(channels, kinds_of.CHANNEL_STATE),
+        next_task=np.zeros(ops + edges if cluster.contention == Contention.SENDER else 0, np.uint32),
         entries=records_of(edges, kinds_of.ENTRY_STATE),
         flow_holders=np.zeros(len(tables.flows), np.int32),
         copy_of_shared=np.zeros(len(tables.shared), np.uint32),
         slots=events,
         winners=winners,
-        in_flight=records_of(edges if cluster.contention == Contention.NONE else 0, kinds_of.FLIGHT),
+        in_flight=records_of(edges if cluster.contention in NO_CHANNELS else 0, kinds_of.FLIGHT),
         in_flight_count=np.zeros(1, np.int64),
         transfer_trips=np.zeros(len(tables.entry_trips)),
     )

@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Contention
+from engine.clusters.cluster import NO_DEVICE, Cluster, Contention
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import simulated_words, sources_of
 from engine.events import Json
@@ -38,7 +38,7 @@ class Transfers:
     start_us: NDArray[np.float64]
     """[transfers]"""
     end_us: NDArray[np.float64]
-    """[transfers] when the bytes arrive; the link's rest comes after"""
+    """[transfers] when the bytes arrive; the link's rest comes after, or, with `sender`, the sender is free before"""
     bytes: NDArray[np.int64]
     """[transfers] bytes of one trip"""
     trips: NDArray[np.int64]
@@ -107,17 +107,23 @@ class Timeline:
     """[edges] the transfer that an edge of the executed part of the graph needs, or `NOT_SENT` on one device"""
     waited_for: NDArray[np.int64]
     """[ops + transfers] the activity whose end (and rest) decided the start, or `NOT_WAITED`: for an op its last input
-    or the op before it on its device, for a transfer its producer or the transfer before it on its channel"""
+    or the op before it on its device, for a transfer its producer or the transfer before it on its channel; with
+    `sender` for both possibly a transfer that its device sends before"""
     last_input: NDArray[np.int64]
     """[ops] the activity that brought the last input, a transfer or an op of the same device; or `NOT_WAITED`"""
     rest_after_us: NDArray[np.float64]
-    """[ops + transfers] how long the device or the channel rests after each"""
+    """[ops + transfers] how long the device or the channel rests after each; after a transfer that occupies its sender
+    until that is free again, negative where that is before the bytes arrive"""
     critical_path: NDArray[np.int64]
     """activities, each of which waited for the one before; the last one ends the step"""
     busy_us: NDArray[np.float64]
     """[devices] time in which ops ran"""
     rest_us: NDArray[np.float64]
     """[devices] time in which the device rested after ops, once a trip"""
+    sending_us: NDArray[np.float64]
+    """[devices] time in which the device was occupied by transfers that it sent; zero but with `sender`"""
+    sends_occupy: bool
+    """whether a transfer occupies its sender"""
     peak_bytes: NDArray[np.int64]
     """[devices]"""
     memory: tuple[MemoryCurve, ...]
@@ -126,14 +132,20 @@ class Timeline:
     """what the curves add up"""
 
     @property
+    def occupied_device(self) -> NDArray[np.int32]:
+        """[ops + transfers] the device that each keeps from others; `NO_DEVICE` for a transfer on a link."""
+        senders = self.transfers.source if self.sends_occupy else np.full(len(self.transfers), NO_DEVICE, np.int32)
+        return np.concatenate((self.device_of_op, senders))
+
+    @property
     def busy_share(self) -> NDArray[np.float64]:
         """[devices] share of the step time in which ops ran."""
         return np.divide(self.busy_us, self.step_time_us, out=np.zeros_like(self.busy_us), where=self.step_time_us > 0)
 
     @property
     def idle_share(self) -> NDArray[np.float64]:
-        """[devices] share of the step time in which the device neither ran nor rested."""
-        idle = self.step_time_us - self.busy_us - self.rest_us
+        """[devices] share of the step time in which the device neither ran, nor rested, nor sent."""
+        idle = self.step_time_us - self.busy_us - self.rest_us - self.sending_us
         return np.divide(idle, self.step_time_us, out=np.ones_like(idle), where=self.step_time_us > 0)
 
 
@@ -218,7 +230,8 @@ def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Clust
             details["times"] = int(transfers.trips[index])
         start_us, end_us = float(transfers.start_us[index]), float(transfers.end_us[index])
         span = _span(LINKS_PROCESS, track, names[graph.op_count + index], start_us, end_us, details)
-        events += [span] if cluster.contention != Contention.NONE else _asynchronous(span, index, end_us)
+        overlaps = cluster.contention in (Contention.NONE, Contention.SENDER)
+        events += _asynchronous(span, index, end_us) if overlaps else [span]
     for ends, track in tracks.items():
         events.append(_thread_name(LINKS_PROCESS, track, " → ".join(devices[device] for device in ends)))
     return events

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
+from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE, SENDER_CODE
 from engine.files.compiled import inlined
 from engine.simulator.event_queue import fly, land, set_event
 from engine.simulator.held_memory import change_memory, take_at_start
@@ -16,6 +16,7 @@ from engine.simulator.records import (
     entries_of_flow,
     flows_of,
 )
+from engine.simulator.task_list import put_first
 
 LINK_EVENT = 1 << 30
 """above the order of all arrivals"""
@@ -149,6 +150,9 @@ def _transfer_us(tables: Tables, scratch: Scratch, flow: int, device: int, desti
 @inlined
 def _queue_transfer(tables: Tables, scratch: Scratch, transfer: int, device: int, now: float) -> None:
     """Start the transfer if its channel is free or it needs none, else queue it."""
+    if tables.model[0].contention == SENDER_CODE:
+        put_first(scratch, device, len(scratch.ops) + transfer)
+        return
     if tables.model[0].contention == NONE_CODE:
         scratch.entries[transfer].start_us = now
         end_us = now + scratch.entries[transfer].time_us
@@ -198,16 +202,13 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
 
     Returns the moment when the channel's rest ends.
     """
-    flow = tables.entries[transfer].flow
-    device = scratch.ops[tables.flows[flow].producer].device
+    device = scratch.ops[tables.flows[tables.entries[transfer].flow].producer].device
     entry = transfer
     while entry != NO_INDEX:
-        _arrive(tables, scratch, entry, now)
+        if has_all_inputs(tables, scratch, entry, now):
+            _become_ready(tables, scratch, tables.entries[entry].consumer, now)
         entry = scratch.entries[entry].next_served
-    if tables.model[0].full_memory:
-        scratch.flow_holders[flow] -= 1
-        if scratch.flow_holders[flow] == 0:
-            change_memory(scratch, device, now, -tables.flows[flow].bytes)
+    free_sent(tables, scratch, transfer, device, now)
     if tables.model[0].contention == NONE_CODE:
         land(scratch)
         return now
@@ -229,17 +230,32 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
 
 
 @inlined
-def _arrive(tables: Tables, scratch: Scratch, entry: int, now: float) -> None:
+def free_sent(tables: Tables, scratch: Scratch, transfer: int, device: int, now: float) -> None:
+    """Free the output on its producer's `device` if nothing there needs it after this transfer."""
+    if tables.model[0].full_memory:
+        flow = tables.entries[transfer].flow
+        scratch.flow_holders[flow] -= 1
+        if scratch.flow_holders[flow] == 0:
+            change_memory(scratch, device, now, -tables.flows[flow].bytes)
+
+
+@inlined
+def has_all_inputs(tables: Tables, scratch: Scratch, entry: int, now: float) -> bool:
+    """Hand the bytes that a transfer brings to the consumer of `entry`; returns whether it has all its inputs now."""
     consumer = tables.entries[entry].consumer
-    device = scratch.ops[consumer].device
     if tables.model[0].full_memory and scratch.entries[entry].copy == entry:
-        change_memory(scratch, device, now, tables.flows[tables.entries[entry].flow].bytes)
+        change_memory(scratch, scratch.ops[consumer].device, now, tables.flows[tables.entries[entry].flow].bytes)
     pending = scratch.ops[consumer].pending - 1
     scratch.ops[consumer].pending = pending
-    if pending == 0:
-        state = scratch.devices[device]
-        scratch.queue[state.tail] = consumer
-        state.tail += 1
-        if not state.running:
-            end_us, order, op = start_op(tables, scratch, device, max(now, state.free_us))
-            set_event(scratch, device, end_us, order, op)
+    return bool(pending == 0)
+
+
+@inlined
+def _become_ready(tables: Tables, scratch: Scratch, op: int, now: float) -> None:
+    device = scratch.ops[op].device
+    state = scratch.devices[device]
+    scratch.queue[state.tail] = op
+    state.tail += 1
+    if not state.running:
+        end_us, order, op = start_op(tables, scratch, device, max(now, state.free_us))
+        set_event(scratch, device, end_us, order, op)

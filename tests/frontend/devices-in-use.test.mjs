@@ -38,7 +38,7 @@ const LABELS = Array.from({ length: COUNT }, (_, device) => `GPU ${device}`);
 
 function largeStep() {
   const zeros = new Array(COUNT).fill(0);
-  const texts = { devices: LABELS, memory_bytes: zeros, rest_us: zeros, busy_us: Object.assign([...zeros], { 3: 10, 200: 20 }) };
+  const texts = { devices: LABELS, memory_bytes: zeros, rest_us: zeros, sending_us: zeros, busy_us: Object.assign([...zeros], { 3: 10, 200: 20 }) };
   return new Step(bytes(texts, { "op.device": Int32Array.of(3, 200), "transfer.source": Int32Array.of(3), "transfer.destinations": Int32Array.of(200), "idle.device": Int32Array.of(3, 200) }));
 }
 

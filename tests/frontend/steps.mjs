@@ -45,6 +45,7 @@ export function bytes(texts = {}, others = {}) {
     memory_bytes: [50, 1000],
     busy_us: [10, 20],
     rest_us: [0, 0],
+    sending_us: [0, 0],
     contention: "pair",
     causes: ["compute", "transfer", "link", "rest", "queue"],
     cause_us: [30, 5, 0, 0, 0],

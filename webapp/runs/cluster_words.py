@@ -8,6 +8,7 @@ CONTENTION_WORDS = {
     "bus": "one bus out of each device",
     "pair": "one channel for each ordered pair of devices",
     "none": "no transfer waits for another",
+    "sender": "a device sends or computes, depth first",
 }
 BYTES_PER_US_IN_A_GB_PER_S = 1000.0
 
@@ -40,7 +41,8 @@ def links_words(cluster: api.Json) -> str:
     if isinstance(latency, int | float):
         words.append(f"latency {latency:g} µs")
     if isinstance(rest, int | float) and links.get("contention") != "none":
-        words.append(f"rest {rest:g} µs after a transfer")
+        is_work = links.get("contention") == "sender"
+        words.append(f"{rest:g} µs of work for each transfer" if is_work else f"rest {rest:g} µs after a transfer")
     if isinstance(links.get("pairs"), list) and links["pairs"]:
         words.append("some pairs of their own speed")
     return ", ".join(words)

@@ -112,18 +112,25 @@ def calibrated_cluster(
         efficiency_by_op_type=fitting.efficiency_of_types(fitting.roofline(times, work).efficiency_of_op),
         op_rest_us=figures["op_rest_us"].value,
     )
-    count = len(names)
+    count, contention = len(names), _contention(figures)
     apart = ~np.eye(count, dtype=bool)
     return Cluster(
         devices=tuple(Device(name, KIND, memory_of_device, kind) for name in names),
-        contention=Contention.PAIR if figures["waiting_share"].value > SHARED else Contention.NONE,
+        contention=contention,
         bandwidth_bytes_per_us=np.full((count, count), figures["bandwidth_bytes_per_us"].value),
         latency_us=np.where(apart, figures["latency_us"].value, 0.0),
-        link_rest_us=0.0,
+        link_rest_us=figures["further_small_transfer_us"].value if contention == Contention.SENDER else 0.0,
         op_rest_us=kind.op_rest_us,
         memory_model=MemoryModel.FULL,
         calibration=Calibration(machine, date, MappingProxyType(figures)),
     )
+
+
+def _contention(figures: Mapping[str, MeasuredFigure]) -> Contention:
+    """The rule that comes closest to what was measured."""
+    if figures["overlap_share.sender"].value < SHARED:
+        return Contention.SENDER
+    return Contention.PAIR if figures["waiting_share"].value > SHARED else Contention.NONE
 
 
 def figures_of(times: Times, work: Mapping[str, TrialWork]) -> dict[str, MeasuredFigure]:

@@ -9,6 +9,7 @@ import { idleSums } from "./step-words.js";
 export const DEVICE_PARTS = Object.freeze({
   busy: "Runs ops",
   rest: "Rests after ops",
+  send: "Sends to other devices",
   input: "Idle: another device computes what it needs",
   link: "Idle: what it needs is on a link",
   order: "Idle: what it needs waits in a queue",
@@ -20,9 +21,9 @@ export const DEVICE_PARTS = Object.freeze({
  * @returns {{ name: keyof typeof DEVICE_PARTS, us: number }[][]} [devices] the same parts of each, which add up to the step
  */
 export function devicePartsOf(step) {
-  const names = /** @type {(keyof typeof DEVICE_PARTS)[]} */ (["busy", "rest", ...step.texts.idle_causes]);
+  const names = /** @type {(keyof typeof DEVICE_PARTS)[]} */ (["busy", "rest", "send", ...step.texts.idle_causes]);
   return idleSums(step).map((idle, device) => {
-    const times = [step.texts.busy_us[device], step.texts.rest_us[device], ...idle];
+    const times = [step.texts.busy_us[device], step.texts.rest_us[device], step.texts.sending_us[device], ...idle];
     return names.map((name, index) => ({ name, us: times[index] }));
   });
 }

@@ -53,7 +53,7 @@ export function verdict({ name = "", stepTimeUs, feasible, rivals, lowerBoundUs,
  * @returns {string} empty if no device that is used idles
  */
 export function waitingWords(step, labels, groupName) {
-  const { busy_us: busy, rest_us: rest } = step.texts;
+  const { busy_us: busy, rest_us: rest, sending_us: sending } = step.texts;
   const idle = idleOfDevices(step);
   const inUse = areMany(labels.length) ? devicesInUse(step) : busy.map((us) => us > 0);
   const unused = unusedWords(labels.filter((_, device) => !inUse[device]), labels.length);
@@ -63,7 +63,8 @@ export function waitingWords(step, labels, groupName) {
   if (most) {
     const share = (/** @type {number} */ us) => formatShare(us / step.stepTimeUs);
     const rests = rest[most.device] > 0 ? `, rests ${share(rest[most.device])}` : "";
-    parts.push(`${labels[most.device]} is busy ${share(busy[most.device])}${rests} and idles ${share(most.us)}${reasons(step, most, labels, groupName)}`);
+    const sends = sending[most.device] > 0 ? `, sends ${share(sending[most.device])}` : "";
+    parts.push(`${labels[most.device]} is busy ${share(busy[most.device])}${rests}${sends} and idles ${share(most.us)}${reasons(step, most, labels, groupName)}`);
   }
   return [...parts, ...(unused ? [unused] : [])].join("; ");
 }

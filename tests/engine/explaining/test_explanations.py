@@ -51,7 +51,7 @@ def test_idle_times_fill_what_a_device_neither_runs_nor_rests(case: Case) -> Non
         length_us = idle.end_us - idle.start_us
         assert np.all(length_us > 0)
         sums = np.bincount(idle.device, length_us, case.cluster.device_count)
-        expected = timeline.step_time_us - timeline.busy_us - timeline.rest_us
+        expected = timeline.step_time_us - timeline.busy_us - timeline.rest_us - timeline.sending_us
         assert np.allclose(sums, expected, rtol=0, atol=CLOSE * timeline.step_time_us)
         assert np.allclose(idle.waits_us.sum(axis=1), length_us, rtol=CLOSE, atol=CLOSE * timeline.step_time_us)
         assert np.all(idle.waits_us >= 0)
@@ -86,15 +86,17 @@ def slow_slack(simulator: Simulator, timeline: Timeline) -> list[float]:
     for op in range(ops):
         queues.setdefault(("device", int(timeline.device_of_op[op])), []).append(op)
     for index in range(len(transfers)):
-        queues.setdefault(("channel", int(transfers.channel[index])), []).append(ops + index)
+        is_task = simulator.cluster.contention == Contention.SENDER
+        queue = ("device", int(transfers.source[index])) if is_task else ("channel", int(transfers.channel[index]))
+        queues.setdefault(queue, []).append(ops + index)
     for members in queues.values():
-        long = [member for member in members if end[member] > start[member] or timeline.rest_after_us[member] > 0]
+        long = [member for member in members if end[member] + timeline.rest_after_us[member] > start[member]]
         long.sort(key=lambda member: start[member])
         waits += [(one, two, float(timeline.rest_after_us[one])) for one, two in pairwise(long)]
     for activity, awaited in enumerate(timeline.waited_for.tolist()):
         if awaited != NOT_WAITED:
             waits.append((awaited, activity, start[activity] - end[awaited]))
-    latest = [timeline.step_time_us - float(rest) for rest in timeline.rest_after_us]
+    latest = [timeline.step_time_us - max(float(rest), 0.0) for rest in timeline.rest_after_us]
     changed = True
     while changed:
         changed = False

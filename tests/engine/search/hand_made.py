@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import BUS_CODE, NONE_CODE
+from engine.clusters.cluster import BUS_CODE, NONE_CODE, SENDER_CODE
 from engine.search.tasks import Links, Tasks
 
 ENDLESS = 1e18
@@ -81,7 +81,7 @@ def assert_plan_can_be_carried_out(tasks: Tasks, device: NDArray[np.int32], end_
         spans = sorted((start_us[task], end_us[task]) for task in range(count) if device_of[task] == one)
         lasting = [(start, end) for start, end in spans if end > start]
         assert all(earlier[1] <= later[0] for earlier, later in pairwise(lasting))
-    if tasks.links.contention == BUS_CODE:
+    if tasks.links.contention in (BUS_CODE, SENDER_CODE):
         _assert_the_buses_are_long_enough(tasks, device_of, start_us)
 
 

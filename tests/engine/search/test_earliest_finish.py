@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.clusters.cluster import BUS_CODE, PAIR_CODE
+from engine.clusters.cluster import BUS_CODE, PAIR_CODE, SENDER_CODE
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.tasks import Tasks, upward_ranks
 from tests.engine.search.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
@@ -71,7 +71,7 @@ def test_it_agrees_with_a_slow_twin(seed: int) -> None:
     assert (device.tolist(), end_us.tolist()) == (slow_device, slow_end_us)
 
 
-@pytest.mark.parametrize("contention", [BUS_CODE, PAIR_CODE])
+@pytest.mark.parametrize("contention", [BUS_CODE, PAIR_CODE, SENDER_CODE])
 @pytest.mark.parametrize("seed", range(15))
 def test_with_links_that_wait_the_plan_can_be_carried_out(seed: int, contention: int) -> None:
     tasks = random_tasks(seed, count=40, contention=contention)
@@ -100,6 +100,14 @@ def test_on_a_bus_an_output_of_a_loop_is_sent_and_the_bus_rests_once_a_trip() ->
     tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS_CODE, rest_us=5.0, trips=[4.0, 1.0])
     _, end_us = schedule_earliest_finish(tasks, np.array([0, 1, 2]), endless(tasks))
     assert end_us.tolist() == [1.0, 1.0 + 40.0 + 1.0, 1.0 + 40.0 + 20.0 + 10.0 + 1.0]
+
+
+def test_a_sender_goes_on_while_its_bytes_are_under_way() -> None:
+    times = [[1.0, np.inf, np.inf], [np.inf, 1.0, np.inf], [np.inf, np.inf, 1.0]]
+    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=SENDER_CODE, rest_us=5.0)
+    tasks = tasks._replace(links=tasks.links._replace(latency_us=np.full((3, 3), 100.0)))
+    _, end_us = schedule_earliest_finish(tasks, np.array([0, 1, 2]), endless(tasks))
+    assert end_us.tolist() == [1.0, 1.0 + 110.0 + 1.0, 1.0 + 15.0 + 110.0 + 1.0]
 
 
 def test_a_group_goes_where_its_first_task_went() -> None:

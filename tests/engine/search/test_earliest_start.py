@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
+from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE, SENDER_CODE
 from engine.placers.m_sct import edges_of, favourites, solve_relaxation
 from engine.search.earliest_start import NO_TASK, schedule_earliest_start
 from engine.search.tasks import Tasks, upward_ranks
@@ -34,7 +34,7 @@ def test_many_that_could_start_anywhere_agree_with_the_twin_too(seed: int) -> No
     assert (device.tolist(), end_us.tolist()) == slow_etf(tasks, priority)
 
 
-@pytest.mark.parametrize("contention", [NONE_CODE, BUS_CODE, PAIR_CODE])
+@pytest.mark.parametrize("contention", [NONE_CODE, BUS_CODE, PAIR_CODE, SENDER_CODE])
 @pytest.mark.parametrize("seed", range(10))
 def test_plans_with_favourites_can_be_carried_out(seed: int, contention: int) -> None:
     tasks = random_tasks(seed, count=40, equal=True, contention=contention)
@@ -84,3 +84,11 @@ def test_a_slow_device_counts_as_if_it_started_later() -> None:
     tasks = tasks_of([[10.0, 100.0]] * 3, [])
     device, _ = schedule_earliest_start(tasks, np.zeros(3), no_favourites(tasks), endless(tasks))
     assert device.tolist() == [0, 0, 0]
+
+
+def test_a_sender_goes_on_while_its_bytes_are_under_way() -> None:
+    times = [[1.0, np.inf, np.inf], [np.inf, 1.0, np.inf], [np.inf, np.inf, 1.0]]
+    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=SENDER_CODE, rest_us=5.0)
+    tasks = tasks._replace(links=tasks.links._replace(latency_us=np.full((3, 3), 100.0)))
+    _, end_us = schedule_earliest_start(tasks, np.zeros(3), no_favourites(tasks), endless(tasks))
+    assert end_us.tolist() == [1.0, 1.0 + 110.0 + 1.0, 1.0 + 15.0 + 110.0 + 1.0]

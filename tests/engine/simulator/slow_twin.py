@@ -104,7 +104,7 @@ class TwinStep:
         self.end = [float("nan")] * len(twin.names)
         self.run_time = [twin.time_us[device][op] for op, device in enumerate(device_of_op)]
         self.waiting_for = list(twin.inputs)
-        self.ready: list[deque[int]] = [deque() for _ in range(devices)]
+        self.ready: list[deque[int | TwinTransfer]] = [deque() for _ in range(devices)]
         self.device_free = [0.0] * devices
         self.channel_queue: dict[tuple[int, ...], deque[TwinTransfer]] = defaultdict(deque)
         self.channel_free: dict[tuple[int, ...], float] = defaultdict(float)
@@ -130,16 +130,31 @@ class TwinStep:
         self.events_seen += 1
         heapq.heappush(self.events, (time, kind, *names, self.events_seen, action, what))
 
-    def become_ready(self, op: int) -> None:
+    def become_ready(self, op: int, after: int | None = None) -> None:
+        """Put the op at the end of its device's queue. With `sender`, what is ready `after` an op there goes first."""
         device = self.device_of_op[op]
-        self.ready[device].append(op)
-        self.add(max(self.now, self.device_free[device]), DEVICE, (self.twin.device_names[device],), self.look, device)
+        depth_first = self.twin.cluster.contention == Contention.SENDER
+        if depth_first and after is not None and self.device_of_op[after] == device:
+            self.ready[device].appendleft(op)
+        else:
+            self.ready[device].append(op)
+        self.add_device_look(device, max(self.now, self.device_free[device]))
+
+    def add_device_look(self, device: int, time: float) -> None:
+        self.add(time, DEVICE, (self.twin.device_names[device],), self.look, device)
 
     def look(self, device: int) -> None:
         """The device takes the next op if it is free and one is ready."""
         if self.device_free[device] > self.now or not self.ready[device]:
             return
         twin, op = self.twin, self.ready[device].popleft()
+        if isinstance(op, TwinTransfer):
+            self.start_transfer(op)
+            size, to = twin.bytes_of(op.producer, op.output), op.destinations[0]
+            kept_us = op.trips * (twin.cluster.link_rest_us + size / twin.bandwidth[device][to])
+            self.device_free[device] = self.now + kept_us
+            self.add_device_look(device, self.device_free[device])
+            return
         self.start[op] = self.now
         self.end[op] = end = self.now + self.run_time[op]
         rest_us = (
@@ -153,16 +168,18 @@ class TwinStep:
             consumer = twin.edges[edge][1]
             if self.device_of_op[consumer] == device:
                 self.add(end, ARRIVAL, (twin.names[op], OWN_END, twin.names[consumer]), self.arrive, edge)
-        self.add(self.device_free[device], DEVICE, (twin.device_names[device],), self.look, device)
+        self.add_device_look(device, self.device_free[device])
 
     def arrive(self, edge: int) -> None:
-        consumer = self.twin.edges[edge][1]
+        producer, consumer, _ = self.twin.edges[edge]
         self.waiting_for[consumer] -= 1
         if self.waiting_for[consumer] == 0:
-            self.become_ready(consumer)
+            self.become_ready(consumer, producer)
 
     def send(self, op: int) -> None:
-        """Queue the op's transfers in the order of their first remote consumer in the file."""
+        """Queue the op's transfers in the order of their first remote consumer in the file; the last goes first with
+        `sender`.
+        """
         source = self.device_of_op[op]
         one_for_all = self.twin.cluster.contention == Contention.BUS
         transfers: dict[tuple[int, int], TwinTransfer] = {}
@@ -180,6 +197,8 @@ class TwinStep:
         for transfer in transfers.values():
             if self.twin.cluster.contention == Contention.NONE:
                 self.start_transfer(transfer)
+            elif self.twin.cluster.contention == Contention.SENDER:
+                self.ready[source].appendleft(transfer)
             else:
                 self.queue_transfer(transfer)
 

@@ -1,6 +1,7 @@
 """What holds on every timeline, whatever the graph, the cluster and the placement."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from engine.clusters.cluster import Contention
@@ -21,6 +22,7 @@ def test_every_timeline_keeps_the_rules(case: Case) -> None:
         assert timeline.device_of_op.tolist() == placement.tolist()
         every_op_takes_its_time(case, timeline)
         ops_of_a_device_do_not_overlap(case, timeline)
+        a_sender_does_nothing_else(case, timeline)
         transfers_of_a_channel_do_not_overlap(case, timeline)
         inputs_arrive_before_their_op_starts(case, timeline)
         the_step_is_no_shorter_than_its_parts(case, timeline)
@@ -44,9 +46,29 @@ def ops_of_a_device_do_not_overlap(case: Case, timeline: Timeline) -> None:
         assert np.all(timeline.start_us[ops[1:]] >= (timeline.end_us + rest)[ops[:-1]])
 
 
+def a_sender_does_nothing_else(case: Case, timeline: Timeline) -> None:
+    if case.cluster.contention != Contention.SENDER:
+        assert not timeline.sending_us.any()
+        return
+    transfers = timeline.transfers
+    bandwidth = case.cluster.bandwidth_bytes_per_us[transfers.source, transfers.destinations]
+    kept_us = (transfers.bytes / bandwidth + case.cluster.link_rest_us) * transfers.trips
+    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
+    rest = np.where(timeline.end_us > timeline.start_us, rests, 0)
+    for device in range(case.cluster.device_count):
+        ops, sends = timeline.device_of_op == device, transfers.source == device
+        start_us = np.concatenate((timeline.start_us[ops], transfers.start_us[sends]))
+        free_us = np.concatenate(((timeline.end_us + rest)[ops], (transfers.start_us + kept_us)[sends]))
+        order = np.lexsort((free_us, start_us))
+        assert np.all(start_us[order[1:]] >= free_us[order[:-1]] * (1 - CLOSE))
+        assert timeline.sending_us[device] == pytest.approx(
+            kept_us[sends].sum(), rel=CLOSE, abs=CLOSE * start_us.max(initial=0)
+        )
+
+
 def transfers_of_a_channel_do_not_overlap(case: Case, timeline: Timeline) -> None:
     transfers = timeline.transfers
-    if case.cluster.contention == Contention.NONE:
+    if case.cluster.contention in (Contention.NONE, Contention.SENDER):
         return
     channel = transfers.source.astype(np.int64)
     if case.cluster.contention == Contention.PAIR:
@@ -84,7 +106,7 @@ def inputs_arrive_before_their_op_starts(case: Case, timeline: Timeline) -> None
 
 def the_step_is_no_shorter_than_its_parts(case: Case, timeline: Timeline) -> None:
     end = timeline.step_time_us * (1 + CLOSE)
-    assert np.all(timeline.busy_us + timeline.rest_us <= end)
+    assert np.all(timeline.busy_us + timeline.rest_us + timeline.sending_us <= end)
     assert end >= timeline.end_us.max()
     assert end >= timeline.transfers.end_us.max(initial=0)
     feasible = np.all(timeline.peak_bytes <= [device.memory_bytes for device in case.cluster.devices])
@@ -112,7 +134,10 @@ def each_start_is_explained(case: Case, timeline: Timeline) -> None:
     awaited = timeline.waited_for[waited]
     gap = start[waited] - end[awaited]
     op_rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
-    rests = np.concatenate((op_rests, case.cluster.link_rest_us * timeline.transfers.trips))
+    link_rests = np.full(len(timeline.transfers), case.cluster.link_rest_us)
+    if case.cluster.contention == Contention.SENDER:  # it is free when the latency is over, and does not wait for it
+        link_rests -= case.cluster.latency_us[timeline.transfers.source, timeline.transfers.destinations]
+    rests = np.concatenate((op_rests, link_rests * timeline.transfers.trips))
     assert np.all(np.minimum(np.abs(gap), np.abs(gap - rests[awaited])) <= CLOSE * end.max())
     assert np.all(start[~waited] == 0)
     last = timeline.critical_path[-1]

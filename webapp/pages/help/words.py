@@ -49,7 +49,8 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         "contention": Word(
             "Links",
             "How transfers share the links. Bus: each device sends one transfer after the other. Pair: each pair of "
-            "devices has a link of its own. None: transfers do not wait for each other.",
+            "devices has a link of its own. None: transfers do not wait for each other. Sender: a device computes "
+            "nothing while it sends, as TensorFlow's processes on CPUs do.",
         ),
         "memory_model": Word(
             "Memory model",

@@ -107,7 +107,14 @@ def test_transfers_wait_for_each_other_in_the_model_if_they_did_here(waiting: fl
     cluster = calibrated_cluster(
         machine(waiting=waiting), WORK, ["/device:CPU:0", "/device:CPU:1"], 2**30, "a", "2026-01-31"
     )
-    assert cluster.contention == contention
+    assert cluster.contention == contention and cluster.link_rest_us == 0
+
+
+def test_a_sender_that_cannot_compute_meanwhile_is_one_in_the_model() -> None:
+    times = machine(overlap=0.25)
+    cluster = calibrated_cluster(times, WORK, ["/device:CPU:0", "/device:CPU:1"], 2**30, "a", "2026-01-31")
+    assert cluster.contention == Contention.SENDER
+    assert cluster.link_rest_us == figures_of(times, WORK)["further_small_transfer_us"].value
 
 
 def test_what_does_not_overlap_is_seen() -> None:

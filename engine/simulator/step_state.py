@@ -1,0 +1,85 @@
+"""The state of a step, compiled: how it begins for a placement, how long ops occupy devices, how it is given up."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.files.compiled import inlined
+from engine.simulator.event_queue import set_event
+from engine.simulator.records import NO_INDEX, Scratch, Tables
+
+ROUNDING_OF_AN_OP = 2.0**-50
+"""relative: an op changes a device's sum of work, and the step time, by four roundings of 2**-53 at most"""
+
+
+@inlined
+def reset(tables: Tables, scratch: Scratch) -> None:
+    for device in range(len(scratch.devices)):
+        state = scratch.devices[device]
+        state.running = False
+        state.op_count = 0
+        state.copy = NO_INDEX
+        state.free_us = state.changed_us = state.left_us = 0.0
+        state.starting_us = np.inf
+        state.level_bytes = 0
+    if tables.model[0].full_memory:
+        scratch.flow_holders[:] = tables.flow_sizes
+        scratch.copy_of_shared[:] = NO_INDEX
+    for channel in range(len(scratch.channels)):
+        scratch.channels[channel].busy = False
+        scratch.channels[channel].head = NO_INDEX
+        scratch.channels[channel].free_us = 0.0
+
+
+@inlined
+def place_ops(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], limited: bool) -> bool:
+    """Put each op on its group's device; returns False if an op has no time there. Sums the work if it is `limited`."""
+    possible = True
+    for op in range(len(scratch.ops)):
+        placed = tables.placed_ops[op]
+        device = placement[placed.group]
+        time_us = tables.time_us[scratch.devices[device].kind, op]
+        scratch.ops[op].device, scratch.ops[op].pending = device, placed.in_degree
+        scratch.ops[op].time_us = time_us
+        scratch.devices[device].level_bytes += placed.persistent_bytes
+        scratch.devices[device].op_count += 1
+        if limited:
+            scratch.devices[device].left_us += occupied_us(tables, scratch, op, device)
+        possible &= not np.isnan(time_us)
+    first = 0
+    for device in range(len(scratch.devices)):
+        state = scratch.devices[device]
+        state.peak_bytes = state.level_bytes
+        state.first = state.head = state.tail = first
+        first += state.op_count + 1
+    return possible
+
+
+@inlined
+def rest_after_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
+    """The rest in µs of a device after an op that takes time: once a trip."""
+    rest_us: float = scratch.devices[device].op_rest_us
+    return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
+
+
+@inlined
+def occupied_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
+    """How long `op`, with the rest after it, keeps `device` from other ops, in µs."""
+    time_us: float = scratch.ops[op].time_us
+    return time_us + rest_after_us(tables, scratch, op, device) if time_us != 0 else 0.0
+
+
+@inlined
+def stopped(scratch: Scratch) -> float:
+    """Leave the event queue empty, as an evaluation to the end does. Returns infinity."""
+    for slot in range(len(scratch.slots)):
+        set_event(scratch, slot, np.inf, 0, 0)
+    scratch.in_flight_count[0] = 0
+    return np.inf
+
+
+@inlined
+def most_left_us(scratch: Scratch) -> float:
+    most_us = 0.0
+    for device in range(len(scratch.devices)):
+        most_us = max(most_us, scratch.devices[device].left_us)
+    return most_us
