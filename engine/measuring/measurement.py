@@ -11,7 +11,16 @@ from typing import cast
 
 import numpy as np
 
-from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, require_size
+from engine.child.parent import (
+    Limits,
+    Pulse,
+    ReportProgress,
+    Results,
+    child_results,
+    no_progress,
+    no_pulse,
+    require_size,
+)
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
 from engine.clusters.device_kinds import DEVICE_CLASSES, default_memory_bytes
 from engine.errors import GraphError, PlacementError, shortened
@@ -81,7 +90,7 @@ def measure(
     simulated = simulated_step(prepared, cpus, placement)  # and the placement belongs to the graph
     names = [device.name for device in modelled.devices]
     run: dict[str, Json] = {"devices": [*names], "steps": steps, "threads": threads or 0, "processes": processes}
-    arrays, texts = _run_placed(path, suffix, placement, run, options, limits, report_progress)
+    arrays, texts = run_placed(path, suffix, placement, run, options, limits, report_progress)
     on_cpus = bool(texts["virtual"]) or processes or all(device.is_cpu for device in modelled.devices)
     simulated_us: float | None = simulated.step_time_us
     if not on_cpus:
@@ -111,7 +120,7 @@ def measure(
     }
 
 
-def _run_placed(
+def run_placed(
     path: Path,
     suffix: str,
     placement: Json,
@@ -119,6 +128,7 @@ def _run_placed(
     options: ReadingOptions,
     limits: Limits,
     report_progress: ReportProgress,
+    pulse: Pulse = no_pulse,
 ) -> Results:
     """The results of `measure_in_child` for a `placement` that fits the graph; `run` has its other arguments."""
     assert isinstance(placement, dict)
@@ -130,6 +140,7 @@ def _run_placed(
         limits,
         task=MEASURING,
         report_progress=report_progress,
+        pulse=pulse,
         with_gpus=not run["processes"],
         own_network=bool(run["processes"]),
     ) as (results, _):

@@ -50,10 +50,10 @@ def calibrate(
 ) -> Cluster:
     """The cluster of two processes of this machine, of one thread each, with the measured figures in its `calibration`.
 
-    `rounds` over all trials give each figure its range; `checks` are graphs that are run for the error band, none for a
-    cluster without one. `pulse` is called several times a second; what it raises ends the child. Raises SettingsError
-    where no network namespace can be made, or where rounds of one computation differ by more than `most_noise`, a
-    share.
+    `rounds` over all trials give each figure its range; `checks` are graphs whose steps correct the times of ops and
+    give the error band; without them there is neither. `pulse` is called several times a second; what it raises ends
+    the child. Raises SettingsError where no network namespace can be made, or where rounds of one computation differ by
+    more than `most_noise`, a share.
     """
     if not 1 <= rounds <= MOST_ROUNDS:
         raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")

@@ -1,7 +1,8 @@
-"""Checks a calibrated cluster: simulated beside measured step times of placements of graphs, for its error band.
+"""Whole training steps in a calibration: they correct the times of ops, and check simulated step times.
 
-The graphs are training steps of the zoo, small enough that a step takes a fraction of a second on one thread: a network
-of convolution cells, and an unrolled recurrent one.
+The graphs are training steps of the zoo, small enough that a step takes a fraction of a second on one thread: networks
+of convolution cells, and unrolled recurrent ones, two of each. The error band is that of steps which the figures have
+not seen: each graph is simulated with the figures that the others alone give.
 """
 
 import dataclasses
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,10 @@ from engine.clusters.cluster import Cluster
 from engine.events import Json
 from engine.formats.reading import prepare
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.calibrating.training_steps import StepOnOneDevice, StepsOfGraph, corrected
 from engine.measuring.many import GraphToMeasure
-from engine.simulator import Simulator
+from engine.measuring.measurement import run_placed
+from engine.measuring.step_record import measured_record
 from engine.zoo import build_graph
 
 STEPS, ROUNDS = 5, 2
@@ -43,7 +47,21 @@ class CheckGraph:
 
 CHECKS = (
     CheckGraph("cifar10", {"batch": 16, "cells": 1}),
+    CheckGraph(
+        "cifar10",
+        {
+            "batch": 32,
+            "cells": 1,
+            "filters": 24,
+            "normal": "0:separable_3x3+1:identity 2:max_pool+0:separable_3x3 1:separable_5x5+2:identity",
+            "reduction": "0:max_pool+1:separable_3x3 2:average_pool+0:identity",
+        },
+    ),
     CheckGraph("ptb", {"batch": 32, "steps": 8, "units": 512, "vocabulary": 2000}),
+    CheckGraph(
+        "ptb",
+        {"batch": 128, "steps": 6, "units": 320, "vocabulary": 4000, "cell": "sigmoid 0:relu 1:tanh 1:sigmoid 3:tanh"},
+    ),
 )
 
 
@@ -54,18 +72,49 @@ def checked(
     pulse: Pulse = no_pulse,
     graphs: Sequence[CheckGraph] = CHECKS,
 ) -> Cluster:
-    """The calibrated `cluster` with an error band: see `band_of`. Raises as `calibrate`."""
-    calibration = cluster.calibration
-    assert calibration is not None
-    ratios, names = [], []
+    """The calibrated `cluster` with the op times that `graphs` show, and with an error band. Raises as `calibrate`."""
+    measured = []
     with tempfile.TemporaryDirectory(prefix="placeto-") as folder:
-        for graph in graphs:
-            path = Path(folder) / f"{graph.name}.pb"
+        for index, graph in enumerate(graphs):
+            path = Path(folder) / f"{index}.pb"
             build_graph(graph.name, path, report_progress, graph.settings, pulse=pulse)
-            ratios.append(_ratios(path, cluster, limits, report_progress, pulse))
-            names.append(graph.name)
-    figures = {**calibration.figures, ERROR_BAND: band_of(np.concatenate(ratios), names)}
-    return dataclasses.replace(cluster, calibration=dataclasses.replace(calibration, figures=MappingProxyType(figures)))
+            measured.append(_measured(path, cluster, limits, report_progress, pulse))
+    return with_steps(cluster, measured, [graph.name for graph in graphs])
+
+
+def with_steps(cluster: Cluster, measured: Sequence[StepsOfGraph], names: Sequence[str]) -> Cluster:
+    """The calibrated `cluster`, corrected by all graphs that were measured, with the error band of unseen ones."""
+    ratios = [
+        graph.ratios(corrected(cluster, [*measured[:index], *measured[index + 1 :]]))
+        for index, graph in enumerate(measured)
+    ]
+    better = corrected(cluster, measured)
+    assert better.calibration is not None
+    shown = {ERROR_BAND: band_of(np.concatenate(ratios), list(dict.fromkeys(names))), **_slowdowns(cluster, measured)}
+    figures = MappingProxyType({**better.calibration.figures, **shown})
+    return dataclasses.replace(better, calibration=dataclasses.replace(better.calibration, figures=figures))
+
+
+def _slowdowns(cluster: Cluster, measured: Sequence[StepsOfGraph]) -> dict[str, MeasuredFigure]:
+    """How much longer ops and transfers take in the steps, with the range over the graphs."""
+    alone = [corrected(cluster, [graph]) for graph in measured]
+    together = corrected(cluster, measured)
+    of_ops = [_slowdown_of_ops(cluster, each) for each in (together, *alone)]
+    of_links = [float(each.latency_us.max() / cluster.latency_us.max()) for each in (together, *alone)]
+    return {
+        "op_slowdown_in_steps": MeasuredFigure(
+            of_ops[0], min(of_ops), max(of_ops), "times as long as trials say that most ops take in training steps"
+        ),
+        "link_slowdown_in_steps": MeasuredFigure(
+            of_links[0], min(of_links), max(of_links), "times as long as trials say that transfers take in them"
+        ),
+    }
+
+
+def _slowdown_of_ops(cluster: Cluster, corrected_cluster: Cluster) -> float:
+    before, after = cluster.devices[0].own, corrected_cluster.devices[0].own
+    assert before is not None and after is not None
+    return before.efficiency / after.efficiency
 
 
 def band_of(ratios: NDArray[np.float64], names: Sequence[str]) -> MeasuredFigure:
@@ -78,20 +127,22 @@ def band_of(ratios: NDArray[np.float64], names: Sequence[str]) -> MeasuredFigure
     return MeasuredFigure(middle, low, high, how)
 
 
-def _ratios(
+def _measured(
     path: Path, cluster: Cluster, limits: Limits, report_progress: ReportProgress, pulse: Pulse
-) -> NDArray[np.float64]:
-    """[placements] measured over simulated step times of the graph in `path`."""
+) -> StepsOfGraph:
+    """Run the graph in `path`: traced on one device, then under the placements of the check."""
     options = ReadingOptions()
     prepared = prepare(path, path.suffix, report_progress, limits, options=options, pulse=pulse)
+    graph, names = prepared.graph, [device.name for device in cluster.devices]
+    run: dict[str, Json] = {"devices": [*names], "steps": STEPS, "threads": 1, "processes": True}
+    placement: Json = dict.fromkeys(graph.op_names, names[0])
+    arrays, texts = run_placed(path, path.suffix, placement, run, options, limits, report_progress, pulse)
+    traced = measured_record(arrays, cast(list[str], texts["names"]), graph.op_names)
     placements = check_placements(prepared.grouping.group_count, cluster.device_count)
-    simulator = Simulator(prepared.graph, prepared.costs, cluster, prepared.grouping.group_of_op)
-    simulated_us = simulator.evaluate(placements).step_time_us
-    graph = GraphToMeasure(path, path.suffix, options, limits, cluster, STEPS)
+    to_measure = GraphToMeasure(path, path.suffix, options, limits, cluster, STEPS)
     of_ops = placements[:, prepared.grouping.group_of_op]
-    measured = graph.measured(prepared.graph.op_names, of_ops, ROUNDS, report_progress, pulse)
-    ratios: NDArray[np.float64] = measured.step_time_us / simulated_us
-    return ratios
+    step_time_us = to_measure.measured(graph.op_names, of_ops, ROUNDS, report_progress, pulse).step_time_us
+    return StepsOfGraph(StepOnOneDevice(prepared, traced, float(step_time_us[0])), placements, step_time_us)
 
 
 def check_placements(groups: int, devices: int) -> NDArray[np.int32]:

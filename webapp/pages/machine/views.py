@@ -23,6 +23,8 @@ FIGURES = {
     "peak_gflops": "Fastest computation",
     "memory_bandwidth_bytes_per_us": "Memory",
     "efficiency": "Reached by ops",
+    "op_slowdown_in_steps": "Ops, slower in training steps",
+    "link_slowdown_in_steps": "Transfers, slower in training steps",
     "op_rest_us": "An op beside its work",
     "step_us": "A step beside its ops",
     "joined_step_us": "A step with a transfer",
