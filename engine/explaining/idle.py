@@ -55,7 +55,7 @@ def idle_of(timeline: Timeline) -> Idle:
     """
     devices = len(timeline.busy_us)
     occupied, all_start_us = timeline.occupied_device, np.concatenate((timeline.start_us, timeline.transfers.start_us))
-    free_us = np.concatenate((timeline.end_us, timeline.transfers.end_us)) + timeline.rest_after_us
+    free_us = timeline.free_us
     order = np.lexsort((free_us, all_start_us, occupied))
     order = order[(free_us > all_start_us)[order] & (occupied[order] != NO_DEVICE)]
     device, end_us = occupied[order], free_us[order]
@@ -63,7 +63,11 @@ def idle_of(timeline: Timeline) -> Idle:
     until = np.searchsorted(device, np.arange(devices), side="right")
     begins = np.insert(end_us, first, 0.0)
     ends = np.insert(all_start_us[order], until, timeline.step_time_us)
-    before = np.insert(order.astype(np.int64), until, NOT_WAITED)
+    ops = len(timeline.last_input)
+    first_op = order.astype(np.int64)
+    sends = order >= ops  # what is sent right after an idle time was made then by an op that takes no time
+    first_op[sends] = timeline.transfers.op[order[sends] - ops]
+    before = np.insert(first_op, until, NOT_WAITED)
     of_device = np.insert(device, first, np.arange(devices, dtype=np.int32))
     some = ends - begins > timeline.step_time_us * 1e-12
     waits_us = np.zeros((int(some.sum()), len(IdleCause)))

@@ -32,7 +32,7 @@ def _waits(
     ops, made = graph.op_count, timeline.transfers.op.astype(np.int64)
     sent = timeline.transfer_of_edge != NOT_SENT
     bringer = np.where(sent, ops + timeline.transfer_of_edge, graph.edge_source)
-    occupying = np.flatnonzero(end_us + timeline.rest_after_us > start_us)
+    occupying = np.flatnonzero(timeline.free_us > start_us)
     occupying = occupying[np.lexsort((end_us[occupying], start_us[occupying]))]
     on_devices = _neighbours(occupying[timeline.occupied_device[occupying] != NO_DEVICE], timeline.occupied_device)
     on_channels = ops + _neighbours(occupying[occupying >= ops] - ops, timeline.transfers.channel)

@@ -104,8 +104,8 @@ class Recording:
         waited_for = self._awaited(last_input, ready_us)
         devices = self.cluster.device_count
         op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * self.op_trips, 0.0)
-        rest_after_us = np.concatenate((op_rests_us, self._rest_after_transfers_us()))
-        free_us = np.concatenate((self.end_us, self.transfers.end_us)) + rest_after_us
+        link_rests_us, links_free_us = self._after_transfers_us()
+        free_us = np.concatenate((self.end_us + op_rests_us, links_free_us))
         sending_us = free_us[self.graph.op_count :] - self.transfers.start_us if self.sends_occupy else None
         is_full = self.cluster.memory_model == MemoryModel.FULL
         holdings = full_holdings(self) if is_full else published_holdings(self)
@@ -118,7 +118,8 @@ class Recording:
             transfer_of_edge=self.transfer_of_edge,
             waited_for=waited_for,
             last_input=last_input,
-            rest_after_us=rest_after_us,
+            rest_after_us=np.concatenate((op_rests_us, link_rests_us)),
+            free_us=free_us,
             critical_path=self._critical_path(waited_for, free_us),
             busy_us=np.bincount(self.device_of_op, self.time_us, devices).astype(np.float64),
             rest_us=np.bincount(self.device_of_op, op_rests_us, devices).astype(np.float64),
@@ -145,15 +146,17 @@ class Recording:
         ready_us[self.graph.edge_target[by_arrival]] = arrival_us[by_arrival]
         return last_input, ready_us
 
-    def _rest_after_transfers_us(self) -> NDArray[np.float64]:
-        """[transfers] how long its channel rests after each; with `sender` until its sender is free, often negative."""
+    def _after_transfers_us(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[transfers] how long the channel of each rests after it, and when it, or the sender, is free again."""
         transfers, rest_us = self.transfers, self.cluster.link_rest_us
         if self.cluster.contention == Contention.NONE:
-            return np.zeros(len(transfers))
+            return np.zeros(len(transfers)), transfers.end_us
         if self.sends_occupy:
-            latency_us = self.cluster.latency_us[transfers.source, transfers.destinations]
-            return np.asarray((rest_us - latency_us) * transfers.trips)
-        return np.asarray(rest_us * transfers.trips)
+            bandwidth = self.cluster.bandwidth_bytes_per_us[transfers.source, transfers.destinations]
+            free_us = transfers.start_us + (rest_us + transfers.bytes / bandwidth) * transfers.trips
+            return free_us - transfers.end_us, free_us
+        rests_us = rest_us * transfers.trips.astype(np.float64)
+        return rests_us, transfers.end_us + rests_us
 
     def _awaited(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> NDArray[np.int64]:
         """[ops + transfers] the activity that decided each start.

@@ -97,7 +97,16 @@ DEVICE_STATE = np.dtype(
     ],
     align=True,
 )
-CHANNEL_STATE = np.dtype([("busy", "?"), ("head", "u4"), ("tail", "u4"), ("free_us", "f8")], align=True)
+CHANNEL_STATE = np.dtype(
+    [
+        ("busy", "?"),
+        ("head", "u4"),
+        ("tail", "u4"),
+        ("last_inline", "u4"),  # with `sender` the last op at the head of the list that runs at once
+        ("free_us", "f8"),
+    ],
+    align=True,
+)
 ENTRY_STATE = np.dtype(
     [
         ("transfer", "u4"),  # the transfer that brings its bytes
@@ -147,6 +156,8 @@ class Tables(NamedTuple):
     """[ops] how often a step executes each, or [0] without trips"""
     entry_trips: NDArray[np.float64]
     """[edges] how often a step sends along each, or [0] without trips"""
+    inline_ops: NDArray[np.bool_]
+    """[ops] with `sender`, whether the op runs at once where it becomes ready; else [0]"""
 
 
 class Scratch(NamedTuple):
@@ -226,6 +237,7 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.output_bytes),
         borrowed(tables.op_trips),
         borrowed(tables.entry_trips),
+        borrowed(tables.inline_ops),
     )
 
 

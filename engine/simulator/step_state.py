@@ -26,7 +26,7 @@ def reset(tables: Tables, scratch: Scratch) -> None:
         scratch.copy_of_shared[:] = NO_INDEX
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
-        scratch.channels[channel].head = NO_INDEX
+        scratch.channels[channel].head = scratch.channels[channel].last_inline = NO_INDEX
         scratch.channels[channel].free_us = 0.0
 
 

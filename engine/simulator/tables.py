@@ -15,6 +15,33 @@ from engine.simulator.topology import topological_order
 
 NO_CHANNELS = (Contention.NONE, Contention.SENDER)
 """with these any number of transfers may be under way between two devices"""
+INLINE_TYPES = frozenset(
+    (
+        "Const",
+        "Enter",
+        "Exit",
+        "ExpandDims",
+        "Identity",
+        "IdentityN",
+        "LoopCond",
+        "Merge",
+        "NextIteration",
+        "NoOp",
+        "Placeholder",
+        "PreventGradient",
+        "Rank",
+        "ReadVariableOp",
+        "Reshape",
+        "Shape",
+        "ShapeN",
+        "Size",
+        "Squeeze",
+        "StopGradient",
+        "Switch",
+        "VarHandleOp",
+    )
+)
+"""op types whose kernels TensorFlow does not call expensive: they look at shapes or pass their input on"""
 OWN_END = CONTROL - 1
 """stands for an output: the op's own end, which local consumers see before any sent output arrives"""
 
@@ -49,6 +76,7 @@ def make_tables(
         time_us=_op_times_us(costs, cluster, ops),
         output_bytes=costs.bytes_of_op()[ops],
         op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
+        inline_ops=_inline_ops(graph)[ops] if cluster.contention == Contention.SENDER else np.empty(0, bool),
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
     )
     return tables, Numbering(ops, flat.entries)
@@ -75,6 +103,11 @@ def _start_first(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
     """[ops] whether an op is executed and has no inputs."""
     waits_for = np.bincount(graph.edge_target, minlength=graph.op_count)
     return np.asarray((waits_for == 0) & (costs.trips_of_op() > 0))
+
+
+def _inline_ops(graph: ComputationGraph) -> NDArray[np.bool_]:
+    """[ops] whether TensorFlow runs the op at once, in the thread that made it ready."""
+    return np.array([op_type in INLINE_TYPES for op_type in graph.op_types])
 
 
 def _model_record(cluster: Cluster, has_trips: bool) -> Records:

@@ -1,7 +1,8 @@
 """The event loop for `sender`, compiled: each device is one thread, which runs its ops and sends their outputs.
 
 A device runs depth first: of what an op makes ready, its consumers on this device come before its transfers, and both
-before all that waits. A transfer keeps its sender for bytes / bandwidth and the rest of a link; its bytes arrive
+before all that waits, the last of them foremost; but consumers that only look at shapes or pass their input on run at
+once, first in, first out. A transfer keeps its sender for bytes / bandwidth and the rest of a link; its bytes arrive
 latency + bytes / bandwidth after its start, whatever the receiver does. Nothing that arrives can come before a task
 that waits, so the next task is known when a device becomes free or earlier.
 
@@ -18,7 +19,7 @@ from engine.simulator.event_queue import fly, land, next_slot, set_event, time_o
 from engine.simulator.held_memory import free_after_op
 from engine.simulator.records import NO_INDEX, Scratch, Tables, entries_of
 from engine.simulator.step_state import occupied_us, rest_after_us, stopped
-from engine.simulator.task_list import put_first, put_last, take_first
+from engine.simulator.task_list import put_first, put_inline, put_last, take_first
 from engine.simulator.transfers import DEVICE_EVENT, free_sent, has_all_inputs, send, start_op
 
 
@@ -26,7 +27,10 @@ from engine.simulator.transfers import DEVICE_EVENT, free_sent, has_all_inputs, 
 def run_threads(tables: Tables, scratch: Scratch, limited: bool, stop_us: float) -> float:
     """Handle all events; returns the step time in µs, or infinity as soon as it is sure to be above `stop_us`."""
     for op in tables.first_ops:
-        put_last(scratch, scratch.ops[op].device, op)
+        if tables.inline_ops[op]:
+            put_inline(scratch, scratch.ops[op].device, op)
+        else:
+            put_last(scratch, scratch.ops[op].device, op)
     devices, ops = len(scratch.devices), len(scratch.ops)
     for device in range(devices):
         _take_next(tables, scratch, device, 0.0)
@@ -85,7 +89,9 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float, 
         if scratch.ops[consumer].device == device:
             pending = scratch.ops[consumer].pending - 1
             scratch.ops[consumer].pending = pending
-            if pending == 0:
+            if pending == 0 and tables.inline_ops[consumer]:
+                put_inline(scratch, device, consumer)
+            elif pending == 0:
                 put_first(scratch, device, consumer)
     if scratch.ops[op].time_us == 0:
         return now

@@ -114,6 +114,8 @@ class Timeline:
     rest_after_us: NDArray[np.float64]
     """[ops + transfers] how long the device or the channel rests after each; after a transfer that occupies its sender
     until that is free again, negative where that is before the bytes arrive"""
+    free_us: NDArray[np.float64]
+    """[ops + transfers] when the device or the channel is free again: the end of the rest"""
     critical_path: NDArray[np.int64]
     """activities, each of which waited for the one before; the last one ends the step"""
     busy_us: NDArray[np.float64]

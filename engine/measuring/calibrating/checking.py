@@ -100,7 +100,8 @@ def _slowdowns(cluster: Cluster, measured: Sequence[StepsOfGraph]) -> dict[str, 
     alone = [corrected(cluster, [graph]) for graph in measured]
     together = corrected(cluster, measured)
     of_ops = [_slowdown_of_ops(cluster, each) for each in (together, *alone)]
-    of_links = [float(each.latency_us.max() / cluster.latency_us.max()) for each in (together, *alone)]
+    speed = cluster.bandwidth_bytes_per_us.max()
+    of_links = [float(speed / each.bandwidth_bytes_per_us.max()) for each in (together, *alone)]
     return {
         "op_slowdown_in_steps": MeasuredFigure(
             of_ops[0], min(of_ops), max(of_ops), "times as long as trials say that most ops take in training steps"

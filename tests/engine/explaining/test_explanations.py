@@ -90,7 +90,7 @@ def slow_slack(simulator: Simulator, timeline: Timeline) -> list[float]:
         queue = ("device", int(transfers.source[index])) if is_task else ("channel", int(transfers.channel[index]))
         queues.setdefault(queue, []).append(ops + index)
     for members in queues.values():
-        long = [member for member in members if end[member] + timeline.rest_after_us[member] > start[member]]
+        long = [member for member in members if timeline.free_us[member] > start[member]]
         long.sort(key=lambda member: start[member])
         waits += [(one, two, float(timeline.rest_after_us[one])) for one, two in pairwise(long)]
     for activity, awaited in enumerate(timeline.waited_for.tolist()):

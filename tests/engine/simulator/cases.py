@@ -1,5 +1,6 @@
 """Graphs, costs and clusters for the simulator's tests: by hand, and drawn by hypothesis."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -129,7 +130,9 @@ def graphs(draw: st.DrawFn, most_ops: int) -> tuple[ComputationGraph, list[list[
             source = in_file[earlier]
             edges.append((source, in_file[later], draw(st.integers(CONTROL, len(outputs[source]) - 1))))
     edges.sort(key=lambda edge: edge[1])
-    return make_graph(tuple(f"op{number}" for number in numbers), edges), outputs
+    graph = make_graph(tuple(f"op{number}" for number in numbers), edges)
+    types = draw(st.lists(st.sampled_from(["MatMul", "Identity"]), min_size=count, max_size=count))
+    return dataclasses.replace(graph, op_types=tuple(types)), outputs
 
 
 @st.composite

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.tables import INLINE_TYPES
 
 ARRIVAL, LINK, DEVICE = 0, 1, 2
 OWN_END = -2
@@ -44,7 +45,7 @@ class SlowTwin:
 
     def __init__(self, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.names = graph.op_names
+        self.names, self.types = graph.op_names, graph.op_types
         self.device_names = [device.name for device in cluster.devices]
         columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_output.tolist())
         self.edges: list[tuple[int, int, int]] = list(zip(*columns, strict=True))
@@ -105,6 +106,8 @@ class TwinStep:
         self.run_time = [twin.time_us[device][op] for op, device in enumerate(device_of_op)]
         self.waiting_for = list(twin.inputs)
         self.ready: list[deque[int | TwinTransfer]] = [deque() for _ in range(devices)]
+        self.ready_inline: list[deque[int | TwinTransfer]] = [deque() for _ in range(devices)]
+        """with `sender`, ops that run before all others"""
         self.device_free = [0.0] * devices
         self.channel_queue: dict[tuple[int, ...], deque[TwinTransfer]] = defaultdict(deque)
         self.channel_free: dict[tuple[int, ...], float] = defaultdict(float)
@@ -134,7 +137,10 @@ class TwinStep:
         """Put the op at the end of its device's queue. With `sender`, what is ready `after` an op there goes first."""
         device = self.device_of_op[op]
         depth_first = self.twin.cluster.contention == Contention.SENDER
-        if depth_first and after is not None and self.device_of_op[after] == device:
+        made_here = after is not None and self.device_of_op[after] == device
+        if depth_first and (made_here or after is None) and self.twin.types[op] in INLINE_TYPES:
+            self.ready_inline[device].append(op)
+        elif depth_first and made_here:
             self.ready[device].appendleft(op)
         else:
             self.ready[device].append(op)
@@ -145,9 +151,9 @@ class TwinStep:
 
     def look(self, device: int) -> None:
         """The device takes the next op if it is free and one is ready."""
-        if self.device_free[device] > self.now or not self.ready[device]:
+        if self.device_free[device] > self.now or not (self.ready_inline[device] or self.ready[device]):
             return
-        twin, op = self.twin, self.ready[device].popleft()
+        twin, op = self.twin, (self.ready_inline[device] or self.ready[device]).popleft()
         if isinstance(op, TwinTransfer):
             self.start_transfer(op)
             size, to = twin.bytes_of(op.producer, op.output), op.destinations[0]

@@ -1,5 +1,6 @@
 """What `sender` means, on graphs small enough to be worked out by hand."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,16 @@ def test_a_sender_computes_nothing_and_the_bytes_travel_meanwhile() -> None:
     assert (idle.start_us[0], idle.end_us[0]) == (29.0, 55.0), "sending is no idling"
 
 
+def test_a_device_may_send_right_after_it_idled() -> None:
+    """b takes no time, so the transfer to c is the first thing that GPU 1 does after its idle time."""
+    ops = [Op("a", (), 10, [1000]), Op("b", ["a"], 0, [1000]), Op("c", ["b"], 5)]
+    timeline = simulated(ops, [0, 1, 0], threads())
+    idle = idle_of(timeline)
+    of_second = idle.device == 1
+    assert idle.before_op[of_second].tolist() == [1, -1] and idle.end_us[of_second].tolist() == [50, 95]
+    assert idle.waits_us[of_second][0].tolist() == [10.0, 40.0, 0.0, 0.0]
+
+
 def test_of_several_ready_ops_the_last_by_name_runs_first_and_what_arrives_runs_last() -> None:
     ops = [
         Op("s", (), 1, [0]),
@@ -86,6 +97,18 @@ def test_all_trips_of_a_transfer_occupy_its_sender() -> None:
     timeline = simulated(ops, [0, 0, 1], threads())
     assert timeline.transfers.end_us.tolist() == [30 + 3 * 40]
     assert starts(timeline) == [0, 30 + 3 * KEPT_US, 150]
+
+
+def test_ops_that_pass_their_input_on_run_at_once_in_order() -> None:
+    """a makes i, j and b ready: i and j run before b, in order, and of what these make ready the last runs next."""
+    ops = [Op("w", (), 5), Op("a", (), 10), Op("b", ["a"], 20), Op("i", ["a"], 1), Op("j", ["a"], 1)]
+    ops += [Op("of_i", ["i"], 7), Op("of_j", ["j"], 7), Op("const", (), 0.5)]
+    graph, costs = graph_of(ops)
+    inline = {"i": "Identity", "j": "Reshape", "const": "Const"}
+    graph = dataclasses.replace(graph, op_types=tuple(inline.get(op.name, "MatMul") for op in ops))
+    timeline = Simulator(graph, costs, threads(1)).timeline(np.zeros(len(ops), np.int32))
+    order = [ops[op].name for op in np.argsort(timeline.start_us)]
+    assert order == ["const", "w", "a", "i", "j", "of_j", "of_i", "b"]
 
 
 def test_on_one_device_only_the_order_differs() -> None:

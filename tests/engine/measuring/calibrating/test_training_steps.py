@@ -1,5 +1,6 @@
 """Training steps correct a calibrated cluster: on a machine that is made up, its figures come out again."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,12 @@ def test_the_band_is_that_of_graphs_that_the_figures_have_not_seen(prepared: api
     assert both.min() > 0.65 and both.max() < 1.55, "with both seen, the figures are in between"
     alone = with_steps(machine_of(0.8, {}), measured[:1], ["one"]).calibration
     assert alone is not None and alone.figures[ERROR_BAND].value == pytest.approx(2.0, rel=0.1), "of trials alone"
+
+
+def test_links_without_latency_are_corrected_too(prepared: api.PreparedGraph) -> None:
+    """On a busy machine the fitted line may begin at zero."""
+    machine = dataclasses.replace(machine_of(), latency_us=np.zeros((2, 2)))
+    graph = measured_on(prepared, with_slower_links(machine, 2.0))
+    calibration = with_steps(machine, [graph], ["one"]).calibration
+    assert calibration is not None
+    assert calibration.figures["link_slowdown_in_steps"].value == pytest.approx(2.0, rel=0.02)
