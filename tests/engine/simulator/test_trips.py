@@ -253,6 +253,7 @@ def with_bystander(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGr
         (*graph.op_names, "zz"),
         list(zip(graph.edge_source, graph.edge_target, graph.edge_output, strict=True)),
     )
+    more = dataclasses.replace(more, op_types=(*graph.op_types, ""))
     bounds = costs.output_offset
     outputs = [costs.output_bytes[low:high].tolist() for low, high in pairwise(bounds)]
     held = list(zip(costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist(), strict=True))
