@@ -44,6 +44,8 @@ CONTENTION_CODES = {
     Contention.SENDER: SENDER_CODE,
 }
 """`Contention` as a number, for compiled code"""
+NO_CHANNELS = (Contention.NONE, Contention.SENDER)
+"""with these any number of transfers may be under way between two devices"""
 
 
 class MemoryModel(StrEnum):

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Contention, MemoryModel
+from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.holdings import curves_of, full_holdings, published_holdings
 from engine.simulator.records import Scratch, Tables
-from engine.simulator.tables import NO_CHANNELS, Numbering
+from engine.simulator.tables import Numbering
 from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline, Transfers
 
 

@@ -13,6 +13,7 @@ ROUNDING_OF_AN_OP = 2.0**-50
 
 @inlined
 def reset(tables: Tables, scratch: Scratch) -> None:
+    """Empty all devices, channels and copies of the step before."""
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
         state.running = False
@@ -79,6 +80,7 @@ def stopped(scratch: Scratch) -> float:
 
 @inlined
 def most_left_us(scratch: Scratch) -> float:
+    """The work in µs that is left on the device with most of it."""
     most_us = 0.0
     for device in range(len(scratch.devices)):
         most_us = max(most_us, scratch.devices[device].left_us)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import CONTENTION_CODES, Cluster, Contention, MemoryModel
+from engine.clusters.cluster import CONTENTION_CODES, NO_CHANNELS, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -13,8 +13,6 @@ from engine.simulator import records as kinds_of
 from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
 from engine.simulator.topology import topological_order
 
-NO_CHANNELS = (Contention.NONE, Contention.SENDER)
-"""with these any number of transfers may be under way between two devices"""
 INLINE_TYPES = frozenset(
     (
         "Const",

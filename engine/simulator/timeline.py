@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import NO_DEVICE, Cluster, Contention
+from engine.clusters.cluster import NO_CHANNELS, NO_DEVICE, Cluster, Contention
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import simulated_words, sources_of
 from engine.events import Json
@@ -232,8 +232,7 @@ def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Clust
             details["times"] = int(transfers.trips[index])
         start_us, end_us = float(transfers.start_us[index]), float(transfers.end_us[index])
         span = _span(LINKS_PROCESS, track, names[graph.op_count + index], start_us, end_us, details)
-        overlaps = cluster.contention in (Contention.NONE, Contention.SENDER)
-        events += _asynchronous(span, index, end_us) if overlaps else [span]
+        events += _asynchronous(span, index, end_us) if cluster.contention in NO_CHANNELS else [span]
     for ends, track in tracks.items():
         events.append(_thread_name(LINKS_PROCESS, track, " → ".join(devices[device] for device in ends)))
     return events

@@ -90,15 +90,17 @@ def with_steps(cluster: Cluster, measured: Sequence[StepsOfGraph], names: Sequen
     ]
     better = corrected(cluster, measured)
     assert better.calibration is not None
-    shown = {ERROR_BAND: band_of(np.concatenate(ratios), list(dict.fromkeys(names))), **_slowdowns(cluster, measured)}
+    shown = {
+        ERROR_BAND: band_of(np.concatenate(ratios), list(dict.fromkeys(names))),
+        **_slowdowns(cluster, better, measured),
+    }
     figures = MappingProxyType({**better.calibration.figures, **shown})
     return dataclasses.replace(better, calibration=dataclasses.replace(better.calibration, figures=figures))
 
 
-def _slowdowns(cluster: Cluster, measured: Sequence[StepsOfGraph]) -> dict[str, MeasuredFigure]:
-    """How much longer ops and transfers take in the steps, with the range over the graphs."""
+def _slowdowns(cluster: Cluster, together: Cluster, measured: Sequence[StepsOfGraph]) -> dict[str, MeasuredFigure]:
+    """How much longer ops and transfers take in all steps, by which `together` is corrected, and in each graph's."""
     alone = [corrected(cluster, [graph]) for graph in measured]
-    together = corrected(cluster, measured)
     of_ops = [_slowdown_of_ops(cluster, each) for each in (together, *alone)]
     speed = cluster.bandwidth_bytes_per_us.max()
     of_links = [float(speed / each.bandwidth_bytes_per_us.max()) for each in (together, *alone)]
