@@ -36,7 +36,7 @@ class Experiment(Measuring):
 EXPERIMENTS = {
     "ablations": Experiment(
         "experiments.ablations:run",
-        "six hours of one core",
+        "thirteen to twenty hours of one core",
         scoped=True,
         scope="experiments.published.scope:make_published_scope",
     ),
