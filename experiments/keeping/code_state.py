@@ -1,8 +1,11 @@
 """A digest of the code that decides what methods find, so that a table can say by which state it was made."""
 
 import ast
+import gc
 import hashlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -30,8 +33,23 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def code_state() -> str:
     """The digest of the code as it is on disk; comments, docstrings and layout do not count."""
-    with _ONE_AT_A_TIME:  # Python 3.11 may not parse sources in two threads at a time
+    with _ONE_AT_A_TIME, _no_collection():
         return _computed()
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Python up to 3.11.7 builds a wrong tree, or none, if anything else is parsed meanwhile.
+
+    A collection of garbage lets that happen: it calls finalizers, and other threads get their turn.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @cache

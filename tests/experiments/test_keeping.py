@@ -1,5 +1,7 @@
 """Kept results, the digest of the code, and the statistics of tables."""
 
+import ast
+import gc
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,6 +57,25 @@ def test_the_digest_sees_code_alone() -> None:
     code_state_module._computed.cache_clear()
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: code_state(), range(4)))) == 1, "threads may ask at the same time"
+
+
+def test_the_digest_is_right_while_a_collection_of_garbage_parses_too() -> None:
+    expected = code_state()
+    code_state_module._computed.cache_clear()
+    nested = "f(" * 20 + ")" * 20
+
+    def parse(_phase: str, _facts: dict[str, int]) -> None:
+        ast.parse(nested)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(parse)
+    gc.set_threshold(50)
+    try:
+        assert code_state() == expected
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(parse)
+    assert gc.isenabled()
 
 
 def test_the_bootstrap_keeps_the_values_of_a_unit_together() -> None:
