@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import Device
 from engine.clusters.device_kinds import OP_REST_US
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
@@ -171,6 +172,14 @@ class PreparedGraph:
         reasons: list[Json] = [[reason, len(ops), ops[:OPS_NAMED]] for reason, ops in ordered]
         return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
+    def on(self, devices: Sequence[Device]) -> "PreparedGraph":
+        """The same graph with times on the kinds of `devices` and no others, for the views of a run."""
+        return replace(self, costs=self.costs.by_kind(devices))
+
+    def group_time_us(self) -> dict[str, NDArray[np.float64]]:
+        """By device kind: [groups] the sum of the times of a group's ops in a step."""
+        return self._time_of_nodes(self.grouping.group_of_op, self.grouping.group_count)
+
     def view(self) -> dict[str, Json]:
         """The grouped graph, laid out, as `GroupGraph` in frontend/js/ui/contracts.js describes it."""
         positions = layout(self.grouping)
@@ -214,7 +223,7 @@ class PreparedGraph:
         for node, op in zip(node_of_inside.tolist(), inside.tolist(), strict=True):
             types[node][self.graph.op_types[op]] += 1
         sums = partial(np.bincount, node_of_inside, minlength=count)
-        time_us = [sums(weights=np.nan_to_num(times[inside])) for times in self.costs.step_time_us()]
+        time_us = self._time_of_nodes(node_of_op, count)
         output_bytes = sums(weights=self.costs.bytes_of_op()[inside])
         persistent_bytes = sums(weights=self.costs.persistent_bytes[inside])
         ops = sums()
@@ -224,7 +233,7 @@ class PreparedGraph:
                 "name": names[node],
                 "ops": int(ops[node]),
                 "types": _most_common(types[node])[:TYPES_SHOWN],
-                "time_us": {kind: float(times[node]) for kind, times in zip(self.costs.kinds, time_us, strict=True)},
+                "time_us": {kind: float(times[node]) for kind, times in time_us.items()},
                 "output_bytes": int(output_bytes[node]),
                 "persistent_bytes": int(persistent_bytes[node]),
                 "x": float(positions.x[node]) if positions else 0.0,
@@ -232,6 +241,13 @@ class PreparedGraph:
             }
             for node in range(count)
         ]
+
+    def _time_of_nodes(self, node_of_op: NDArray[np.int32], count: int) -> dict[str, NDArray[np.float64]]:
+        inside = np.flatnonzero(node_of_op >= 0)
+        return {
+            kind: np.bincount(node_of_op[inside], np.nan_to_num(times[inside]), count).astype(np.float64, copy=False)
+            for kind, times in zip(self.costs.kinds, self.costs.step_time_us(), strict=True)
+        }
 
 
 def _drawing(

@@ -1,15 +1,14 @@
 """Graphs of the families' cache one by one, for experiments whose children each need a few."""
 
 from functools import cache
-from pathlib import Path
 
 from engine.child.parent import no_progress
 from engine.prepared import PreparedGraph
 from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import members
 from engine.zoo.families.split import Split
+from experiments.folders import CACHE
 
-CACHE = Path(__file__).parents[1] / ".cache" / "families"
 """of this checkout, wherever a child works"""
 MOST = 32
 
@@ -23,5 +22,5 @@ def first_names(family: str, split: Split, count: int) -> list[str]:
 def first_graphs(family: str, split: Split, count: int) -> tuple[PreparedGraph, ...]:
     """The first `count` graphs of a split, built where the cache lacks them."""
     of_split = [index for index, member in enumerate(members(family, count=MOST)) if member.split == split]
-    prepared = prepared_family(family, CACHE, no_progress, count=of_split[count - 1] + 1, only=split)
+    prepared = prepared_family(family, CACHE / "families", no_progress, count=of_split[count - 1] + 1, only=split)
     return (prepared.train if split == "train" else prepared.test)[:count]

@@ -23,12 +23,13 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.problem import Budget
 from experiments.best_found import ledger_of_run
 from experiments.explained import explained, tables
+from experiments.folders import CACHE
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.sensitivity import placements_of_a_search
 
 COMMAND = "python -m experiments fidelity"
 NAME = "fidelity"
-WORK = Path(".cache") / "fidelity"
+WORK = CACHE / "fidelity"
 UNCALIBRATED = "2xCPU"
 RANDOM, ALONG = 20, 20
 METHODS = {"single_device": 1, "human_expert": 1, "m_topo": 1, "m_etf": 1, "m_sct": 1, "heft": 1}

@@ -21,6 +21,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from experiments.auto_check.cases import SHARED
 from experiments.family_graphs import first_graphs
+from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
@@ -32,7 +33,7 @@ ALL, LEVELS = "all", "levels"
 GRAPHS_SEED = 7
 """of random graphs, with their number of ops"""
 PROCESSES = 2
-WORK = Path(__file__).parents[1] / ".cache" / "zoo"
+WORK = CACHE / "zoo"
 """where children find graphs of the zoo, wherever they work"""
 
 

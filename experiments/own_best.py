@@ -22,6 +22,7 @@ from engine.placers.registry import make_placer
 from engine.placers.scorer import Scorer
 from engine.problem import Budget, PlacementProblem
 from engine.problem.trivial import one_device_placements
+from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -36,7 +37,7 @@ SEARCH = "local_search"
 EVALUATIONS = {SEARCH: 2400, "post": 2400, "rnn": 2000, "hierarchical": 2000}
 SEEDS = {SEARCH: 5, "post": 5, "rnn": 3, "hierarchical": 3}
 PROCESSES = 2
-WORK = Path(".cache") / "zoo"
+WORK = CACHE / "zoo"
 """where the children find the graphs"""
 
 LEAST_SHARE = 0.5

@@ -28,6 +28,7 @@ from engine.run import resumable
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from experiments.best_found import best_one_device_us
+from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -37,7 +38,7 @@ EVALUATIONS = 7800
 TENTHS = 10
 PRESETS = ("paper", "fast")
 SEED = 0
-STATES = Path(".cache") / "rnn_paper"
+STATES = CACHE / "rnn_paper"
 """where a training's last state lies between two calls"""
 
 

@@ -21,6 +21,7 @@ from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import members
 from experiments.auto_check.cases import Case
 from experiments.auto_check.measuring import Reached, key, measure
+from experiments.folders import CACHE
 from experiments.keeping.kept_results import KeptResults
 from experiments.keeping.yardstick import YARDSTICK, Yardstick
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
@@ -31,7 +32,6 @@ GRAPH = "inception_v3"
 CLUSTERS = ("2xK80", "4xK80")
 FAMILY, FAMILY_SEED, FAMILY_COUNT = "cifar10", 1, 32
 """its ten test graphs"""
-CACHE = Path(".cache") / "families"
 EVALUATIONS, SEEDS = 20_000, 10
 LONG_EVALUATIONS, LONG_SEEDS = 100_000, 2
 """further runs of auto, which count only for the best known"""
@@ -98,7 +98,7 @@ def _step_times_us(found: Mapping[str, Sequence[Reached]]) -> dict[str, list[flo
 def cases(report: ReportLine) -> Iterator[Case]:
     """Inception-V3 and the family's test graphs, on each cluster."""
     report(f"preparing {FAMILY}")
-    family = prepared_family(FAMILY, CACHE, lambda *_: None, FAMILY_SEED, FAMILY_COUNT, "test")
+    family = prepared_family(FAMILY, CACHE / "families", lambda *_: None, FAMILY_SEED, FAMILY_COUNT, "test")
     tests = [member for member in members(FAMILY, FAMILY_SEED, FAMILY_COUNT) if member.split == "test"]
     graphs = {f"{each.name}, seed {FAMILY_SEED}": graph for each, graph in zip(tests, family.test, strict=True)}
     for name, prepared in {GRAPH: prepared_zoo_graph(GRAPH, report), **graphs}.items():

@@ -27,9 +27,10 @@ from engine.clusters.cluster_json import cluster_to_json
 from engine.errors import PlacementError
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
+from experiments.folders import ROOT
 from experiments.keeping.code_state import code_state
 
-YARDSTICK = Path("docs/results/yardstick.jsonl")
+YARDSTICK = ROOT / "docs/results/yardstick.jsonl"
 SIMULATION = 1
 """raise it with a change of the simulator's figures: the file's step times are then those of other problems"""
 DIGITS = 16

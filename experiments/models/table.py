@@ -12,6 +12,7 @@ from typing import TypeAlias, cast
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.whole_files import write_whole
+from experiments.folders import CACHE
 from experiments.models.in_one_process import rows_of
 from experiments.models.making import file_of, make
 from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
@@ -23,7 +24,7 @@ from experiments.pages import ReportLine, write_page
 
 KeptRows: TypeAlias = dict[str, dict[str, dict[str, Json]]]
 """model → form → figures"""
-WORK = Path(".cache/models")
+WORK = CACHE / "models"
 RESULTS = Path("results/models.json")
 SETTINGS = ("only", "forms", "work", "again", "placed", "today")
 """names of models, and of forms, with commas; the folder of files; whether rows are made again; whether placed files

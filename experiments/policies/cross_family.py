@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.events import Json
+from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.page import tables, tables_by_graph
 from experiments.policies.problems import ZOO, prepare_families, prepare_zoo
@@ -24,7 +25,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     given = without_variants(settings or {})
     scope = measured_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
-    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    below_root(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, scope.family_names, report)
     prepare_zoo(scope, report)
     tested = {family: [names] for family, names in others.items()}

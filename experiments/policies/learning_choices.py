@@ -31,6 +31,7 @@ from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
 from engine.settings.fields import refused
 from experiments.blinded import blinded, features_as_they_come
+from experiments.folders import below_root
 from experiments.pages import ReportLine, table_line, write_page, write_rows
 from experiments.policies.problems import graphs_of, prepare_families, problem_of
 from experiments.policies.scope import ExperimentScope, digest, make_scope, without_variants
@@ -95,7 +96,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         raise refused(name, given[name], "nothing: choices are compared by counts, not seconds")
     scope = make_scope(given)
     variants = _chosen(scope)
-    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    below_root(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, (), report)
     turns = [(variant, seed) for seed in range(scope.seeds) for variant in variants]
 
@@ -169,7 +170,7 @@ def _path(scope: ExperimentScope, variant: str, seed: int) -> Path:
     scope_key = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
     settings = asdict(make_training_settings(COUNTS | VARIANTS[variant]))
     key = digest([scope_key, POLICY_VERSION, EVALUATIONS, list(UNSEEN.get(variant, ())), settings])
-    return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
+    return below_root(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 
 def page(found: Mapping[tuple[str, int], ChoiceTimes], scope: ExperimentScope) -> str:

@@ -10,13 +10,14 @@ from engine.files.whole_files import write_whole
 from engine.policies.family_training import train_policy
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
+from experiments.folders import below_root
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import ExperimentScope, make_scope
 
 
 def policy_path(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> Path:
     """The file of the policy of `families` with `seed`."""
-    return Path(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
+    return below_root(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
 
 
 def make_policy(scope: ExperimentScope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:

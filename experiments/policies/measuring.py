@@ -18,6 +18,7 @@ from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from experiments.best_found import ledger_of_run
+from experiments.folders import below_root
 from experiments.keeping.yardstick import FoundBy, Yardstick, key_of
 from experiments.policies.making import read_policy
 from experiments.policies.problems import graphs_of, problem_of
@@ -59,13 +60,13 @@ class Proposed:
 
 def compared_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
     """The file of the row."""
-    return Path(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
+    return below_root(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
 
 
 def proposed_path(scope: ExperimentScope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
     """The file of the row."""
     key = scope.training_key(families, "samples")
-    return Path(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
+    return below_root(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
 
 
 def measure(settings: dict[str, Json], family: str, index: int, trained: list[tuple[str, ...]]) -> None:
@@ -90,7 +91,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     graph = graphs_of(scope, order["family"], "test")[order["index"]]
     for cluster in scope.cluster_names:
         problem = problem_of(graph, cluster, time.process_time).problem
-        offers = Offers(Yardstick(Path(scope.yardstick)), f"{graph[0]} on {cluster}")
+        offers = Offers(Yardstick(below_root(scope.yardstick)), f"{graph[0]} on {cluster}")
         path = compared_path(scope, graph[0], cluster)
         if not path.exists():
             row = Compared(graph[0], cluster, _compared(problem, scope, offers), key_of(problem))

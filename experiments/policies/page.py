@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean, quantiles
 from typing import TypeAlias
 
 from engine import VERSION
 from engine.placers.registry import PLACERS
+from experiments.folders import below_root
 from experiments.keeping.statistics import MeanInterval, mean_over
 from experiments.keeping.yardstick import BestKnown, Yardstick, days_of
 from experiments.pages import left_rule, table_line
@@ -147,7 +147,7 @@ costs, simulated steps. Mean over graphs, clusters and seeds; in brackets the ga
 
 def _best_known(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> list[str]:
     """The part with gaps to the best known step times, and intervals."""
-    known = Yardstick(Path(scope.yardstick)).lines()
+    known = Yardstick(below_root(scope.yardstick)).lines()
     problems = {row.problem for of in rows.values() for row in of.compared}
     lines_of = [known[each] for each in problems & known.keys()]
     if not lines_of:

@@ -1,7 +1,6 @@
 """Graphs of the families' cache on clusters, for the experiments with policies."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from engine.bench.problems import problem_on
 from engine.child.parent import no_progress
@@ -12,6 +11,7 @@ from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import DEFAULT_COUNT, members
 from engine.zoo.families.split import Split
+from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.held_out import family_and_seed, require_open, set_named
 from experiments.policies.scope import ExperimentScope
@@ -44,7 +44,7 @@ def prepare_families(scope: ExperimentScope, tested: Iterable[str], report: Repo
 def prepare_zoo(scope: ExperimentScope, report: ReportLine) -> None:
     """Build the zoo's graphs in the work folder, unless they exist."""
     for name in ZOO_GRAPHS:
-        kept_zoo_graph(Path(scope.work), name, report)
+        kept_zoo_graph(below_root(scope.work), name, report)
 
 
 def graphs_of(scope: ExperimentScope, name: str, split: Split) -> list[NamedGraph]:
@@ -53,11 +53,11 @@ def graphs_of(scope: ExperimentScope, name: str, split: Split) -> list[NamedGrap
     Raises SettingsError for graphs that are sealed.
     """
     if name == ZOO:
-        return [(each, kept_zoo_graph(Path(scope.work), each, lambda _: None)) for each in ZOO_GRAPHS]
+        return [(each, kept_zoo_graph(below_root(scope.work), each, lambda _: None)) for each in ZOO_GRAPHS]
     family, seed = family_and_seed(name)
     require_open(seed, unseal=scope.unseal)
     count, names = _members(family, seed, split, scope.train_graphs if split == "train" else scope.graphs)
-    prepared = prepared_family(family, Path(scope.cache), no_progress, seed=seed, count=count, only=split)
+    prepared = prepared_family(family, below_root(scope.cache), no_progress, seed=seed, count=count, only=split)
     graphs = prepared.train if split == "train" else prepared.test
     return [(set_named(each, seed), graph) for each, graph in zip(names, graphs, strict=False)]
 

@@ -12,6 +12,7 @@ from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
+from experiments.folders import below_root
 from experiments.policies.held_out import sets_of
 from experiments.policies.problems import graphs_of, held_out_names, problem_of
 from experiments.policies.scope import ExperimentScope, make_scope
@@ -19,7 +20,7 @@ from experiments.policies.scope import ExperimentScope, make_scope
 
 def rnn_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
     """The file of the row."""
-    return Path(scope.work) / f"rnn-{graph}-{cluster}-{scope.key('rnn_seconds', 'train_graphs')}.json"
+    return below_root(scope.work) / f"rnn-{graph}-{cluster}-{scope.key('rnn_seconds', 'train_graphs')}.json"
 
 
 def measure_rnn(scope: ExperimentScope, settings: dict[str, Json], family: str, cluster: str) -> None:

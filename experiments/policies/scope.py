@@ -14,6 +14,7 @@ from engine.policies.trained_policy import POLICY_VERSION
 from engine.settings.fields import declarations, mapping, number, refused, require_allowed, switch, text, whole
 from engine.settings.making import make_settings
 from engine.zoo.families.catalogue import FAMILIES
+from experiments.folders import ROOT
 from experiments.keeping.yardstick import YARDSTICK
 from experiments.policies.held_out import require_open
 
@@ -81,7 +82,9 @@ class ExperimentScope:
     variants: str = text("", "only for `learning_choices`: names of some of its variants, with commas; empty: all")
     processes: int = whole(2, 1, 1000, "at once")
     cache: str = text(".cache/families", "folder of the families' graphs")
-    yardstick: str = text(str(YARDSTICK), "file of the best known placements, to which all that is found is offered")
+    yardstick: str = text(
+        str(YARDSTICK.relative_to(ROOT)), "file of the best known placements, to which all that is found is offered"
+    )
     work: str = text(".cache/policies", "folder of finished work: a second call continues from there")
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.events import Json
+from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.held_out import sets_of
 from experiments.policies.page import tables
@@ -25,7 +26,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     given = dict(settings or {})
     scope = measured_scope(given)
     with_rnn = scope.rnn_seconds > 0
-    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    below_root(scope.work).mkdir(parents=True, exist_ok=True)
     tested = {name: family for family, name in sets_of(scope.family_names, scope.test_seed_numbers)}
     prepare_families(scope, tested, report)
     carry_out(scope, given, {name: [(family,)] for name, family in tested.items()}, report, with_rnn=with_rnn)

@@ -21,6 +21,7 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
 from engine.zoo.families.split import Split
 from experiments.best_found import best_one_device_us
+from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from engine.placeto.family_training import FamilyBatch, FamilyTraining
 
 TRAIN = "experiments.published.trainings:train_in_child"
-WORK = Path(".cache") / "published"
+WORK = CACHE / "published"
 STATE_SECONDS = 60.0
 """of the processor, between two saved states"""
 PUBLISHED: dict[str, Json] = {

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from engine import api
 from engine.bench.problems import problem_on
@@ -13,6 +12,7 @@ from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
 from engine.events import Json
 from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
+from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.problems import ZOO, graphs_of, held_out_names
 from experiments.table1 import FITTED_ROWS, ROWS
@@ -45,7 +45,7 @@ class NamedProblem:
         """The graph, from its cache or built."""
         if self.set == ZOO:
             settings: dict[str, Json] = {"batch": self.batch} if self.batch else {}
-            return kept_zoo_graph(Path(scope.work), self.graph, report, settings)
+            return kept_zoo_graph(below_root(scope.work), self.graph, report, settings)
         return _graphs(scope, self.set)[self.graph]
 
     def on_cluster(self, prepared: api.PreparedGraph, clock: Clock | None = None) -> PlacementProblem:

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
 import { geometry, topView, wholeView } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
-import { crossing, crossingWords, differences, loads, timeOfKind, timeOn } from "../../frontend/js/graph/placement.js";
+import { crossing, crossingWords, differences, loads, timeOfKind } from "../../frontend/js/graph/placement.js";
 
 /**
  * @param {number} id
@@ -42,15 +42,6 @@ test("only groups whose device differs are reported", () => {
   assert.deepEqual(differences(Uint8Array.of(0, 1), Uint8Array.of(0, 1), 2), []);
 });
 
-test("the narrower kind counts: the device's own, then its class, then any", () => {
-  const times = group(0, { time_us: { K80: 1, GPU: 2, "*": 3 } });
-  assert.equal(timeOn(times, DEVICES[0]), 1);
-  assert.equal(timeOn(times, device("g", "V100")), 2);
-  assert.equal(timeOn(times, DEVICES[2]), 3);
-  assert.equal(timeOn(group(0, { time_us: { V100: 1 } }), DEVICES[0]), null);
-  assert.equal(timeOn(group(0, { time_us: JSON.parse('{"__proto__": 5}') }), device("d", "constructor")), null);
-});
-
 test("what each device gets adds up to the whole", () => {
   const groups = [group(0), group(1), group(2)];
   const shares = loads(groups, DEVICES, Uint8Array.of(0, 2, 0));
@@ -84,9 +75,11 @@ test("64 devices look different from their neighbours, by shape and by colour, a
   assert.equal(new Set(looks.map(({ label }) => label)).size, 64);
 });
 
-test("a CPU is a grey rectangle; short names that would be alike are not short", () => {
-  const [cpu] = deviceLooks([DEVICES[2]]);
+test("a CPU beside others is a grey rectangle, CPUs by themselves have colours; short names that would be alike are not short", () => {
+  const [gpu, , cpu] = deviceLooks(DEVICES);
   assert.equal(cpu.shape, "rectangle");
+  assert.notEqual(cpu.colour, gpu.colour);
+  assert.deepEqual(deviceLooks([device("/device:CPU:0", "CPU")])[0].colour, gpu.colour);
   const hosts = deviceLooks([
     device("/job:worker/task:0/device:GPU:0", "K80"),
     device("/job:worker/task:1/device:GPU:0", "K80"),

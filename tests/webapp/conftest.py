@@ -1,6 +1,7 @@
 """The fixed cast: a project, a graph that waits, a graph that is ready, a run on it; and a broker in memory."""
 
 import dataclasses
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -172,8 +173,17 @@ def real_graph(project: Project, data_folder: Path, prepared_blob: bytes) -> Gra
     graph = Graph.objects.create(project=project, name='My gräph; "1".pb', suffix=".pb", status=Graph.READY)
     graph.source_path.parent.mkdir()
     graph.source_path.write_bytes(graphdef())
-    PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view="{}")
+    view = json.dumps(api.PreparedGraph.from_bytes(prepared_blob).view())
+    PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view=view)
     return graph
+
+
+@pytest.fixture
+def run_of_blob(run: Run, prepared_blob: bytes) -> Run:
+    """The queued run; its graph has what a reading leaves."""
+    view = json.dumps(api.PreparedGraph.from_bytes(prepared_blob).view())
+    PreparedBlob.objects.filter(graph=run.graph).update(blob=prepared_blob, view=view)
+    return run
 
 
 @pytest.fixture

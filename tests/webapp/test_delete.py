@@ -71,7 +71,8 @@ def test_a_graph_goes_with_its_files_and_its_runs(client: Client, run: Run) -> N
     assert not PreparedBlob.objects.exists()
 
 
-def test_a_project_goes_with_all_that_is_in_it(client: Client, run: Run, data_folder: Path) -> None:
+def test_a_project_goes_with_all_that_is_in_it(client: Client, run_of_blob: Run, data_folder: Path) -> None:
+    run = run_of_blob
     fill(run)
     compared(run.graph, 2)
     other = Project.objects.create(name="Another")

@@ -5,6 +5,7 @@ import json
 import uuid
 from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 
@@ -227,9 +228,51 @@ def test_a_graph_of_an_earlier_version_is_laid_out_as_today(client: Client, run:
     assert names == list(prepared.grouping.names)
 
 
+OTHER_KINDS: dict[str, api.Json] = {
+    "devices": [
+        {"name": "/device:GPU:0", "kind": "H100", "memory_bytes": 1024**3},
+        {"name": "/device:CPU:0", "kind": "Slow", "memory_bytes": 1024**3},
+    ],
+    "kinds": {
+        "Slow": {
+            "class": "CPU",
+            "peak_gflops": {"float32": 1},
+            "memory_bandwidth_bytes_per_us": 1,
+            "memory_bytes": 1024**3,
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["graph.json", "drawing.json"])
+def test_a_run_shows_times_on_its_own_devices(client: Client, run: Run, name: str) -> None:
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    Run.objects.filter(id=run.id).update(cluster=OTHER_KINDS)
+    shown = client.get(f"/runs/{run.id}/{name}").json()
+    devices = api.parse_cluster(json.dumps(OTHER_KINDS)).devices
+    times = np.nan_to_num(prepared.costs.time_on_devices(devices))
+    expected = [np.bincount(prepared.grouping.group_of_op, of_ops) for of_ops in times]
+    found = np.array([[group["time_us"][kind] for group in shown["groups"]] for kind in ("H100", "Slow")])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert found[1].sum() > 1000 * found[0].sum() > 0
+    assert {"H100", "Slow"} == set(shown["groups"][0]["time_us"])
+    scope = client.get(f"/runs/{run.id}/scope.json?group=0").json()
+    of_items = [sum(item["time_us"][kind] for item in scope["groups"]) for kind in ("H100", "Slow")]
+    np.testing.assert_allclose(of_items, found[:, 0], rtol=1e-12)
+
+
+def test_a_device_of_an_own_kind_has_the_class_that_the_cluster_gives(client: Client, run: Run) -> None:
+    Run.objects.filter(id=run.id).update(cluster=OTHER_KINDS)
+    devices = client.get(f"/runs/{run.id}/run.json").json()["devices"]
+    assert [(device["kind"], device["class"]) for device in devices] == [("H100", "GPU"), ("Slow", "CPU")]
+
+
+@pytest.mark.parametrize("of_run", [False, True])
 @pytest.mark.parametrize("name", ["drawing.json", "scope.json?group=0"])
-def test_a_drawing_is_gone_with_its_graph_and_refused_for_a_large_one(client: Client, run: Run, name: str) -> None:
-    address = f"/graphs/{run.graph_id}/{name}"
+def test_a_drawing_is_gone_with_its_graph_and_refused_for_a_large_one(
+    client: Client, run: Run, name: str, of_run: bool
+) -> None:
+    address = f"/runs/{run.id}/{name}" if of_run else f"/graphs/{run.graph_id}/{name}"
     assert client.get(address).status_code == 200
     Graph.objects.filter(id=run.graph_id).update(op_count=sessions.MOST_OPS + 1)
     assert client.get(address).status_code == 413

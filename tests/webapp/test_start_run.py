@@ -200,7 +200,8 @@ def test_a_broker_that_is_away_does_not_lose_the_run(
     assert only_run().status == Run.QUEUED
 
 
-def test_the_run_tells_scripts_all_they_need(client: Client, run: Run) -> None:
+def test_the_run_tells_scripts_all_they_need(client: Client, run_of_blob: Run) -> None:
+    run = run_of_blob
     answer = client.get(f"/runs/{run.id}/run.json").json()
     assert set(answer) >= {
         *("id", "status", "method", "settings", "evaluations", "seed", "seconds", "cluster", "devices", "groups"),

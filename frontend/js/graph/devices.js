@@ -36,8 +36,9 @@ const PATTERNS = ["solid", "dashed", "double", "dotted"];
 export function deviceLooks(devices) {
   const seen = { cpu: 0, other: 0 };
   const labels = shortLabels(devices);
+  const hasOthers = devices.some((device) => device.class !== "CPU");
   return devices.map((device, index) => {
-    const cpu = device.class === "CPU";
+    const cpu = device.class === "CPU" && hasOthers;
     const place = cpu ? seen.cpu++ : seen.other++;
     return {
       index,

@@ -15,7 +15,7 @@ import { ScopePanel } from "./scope-panel.js";
 import { checkedPath } from "./scope-path.js";
 import { smallFans } from "./small-fans.js";
 import { splitPlaces, timeOfParts } from "./split-places.js";
-import { timeOfKind, timeOn } from "./placement.js";
+import { timeOfKind } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { Tip } from "../ui/tip.js";
 
@@ -574,10 +574,8 @@ export class GraphPanel {
    * @returns {number | null}
    */
   #timeOn(group, device) {
-    if (device !== null && this.#devices[device]) {
-      return timeOn(group, this.#devices[device]);
-    }
-    return this.#kind === null ? null : timeOfKind(group, this.#kind);
+    const kind = (device === null ? null : this.#devices[device]?.kind) ?? this.#kind;
+    return kind === null ? null : timeOfKind(group, kind);
   }
 
   /** @param {string} name */

@@ -32,22 +32,6 @@ export function differences(previous, next, count) {
 }
 
 /**
- * The time of a group on a device: for its kind, else its class, else for all devices.
- *
- * @param {Group} group
- * @param {Device} device
- * @returns {number | null}
- */
-export function timeOn(group, device) {
-  for (const kind of [device.kind, device.class, "*"]) {
-    if (Object.hasOwn(group.time_us, kind)) {
-      return group.time_us[kind];
-    }
-  }
-  return null;
-}
-
-/**
  * @param {Group} group
  * @param {string} kind of a device, a name from a file
  * @returns {number | null}
@@ -70,7 +54,7 @@ export function loads(groups, devices, placement, partsOf = new Map()) {
     const load = sums[placement[index]];
     if (load) {
       load.groups += 1;
-      load.timeUs += timeOn(group, devices[placement[index]]) ?? 0;
+      load.timeUs += timeOfKind(group, devices[placement[index]].kind) ?? 0;
     }
     for (const { device, timeUs } of load ? [] : (partsOf.get(index) ?? [])) {
       sums[device].parts += 1;

@@ -140,7 +140,7 @@
  * @property {string} name untrusted text
  * @property {number} ops
  * @property {[string, number][]} types the most frequent op types
- * @property {Record<string, number>} time_us by device kind
+ * @property {Record<string, number>} time_us by device kind: of a graph the catalogue's, of a run those of its devices
  * @property {number} output_bytes
  * @property {number} persistent_bytes
  * @property {number} x

@@ -9,13 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
-from webapp.graphs.models import Graph, PreparedBlob
 from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
 from webapp.pages.compressed import answer_of, compressed, large_answer, takes_gzip
 from webapp.pages.events import LARGEST_SEQ, integer_in_address
+from webapp.pages.explorer.drawings import FOR_A_DAY, prepared_of
 from webapp.pages.explorer.others import other_answer_or_404
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
@@ -28,15 +28,8 @@ from webapp.runs.sessions import require_explainable, session_of
 MOST_WORK = 200_000_000
 """simulated ops and edges that a page may ask for at once: some seconds"""
 MOST_SHARED_BYTES = 16 * 1024**2
-"""of explanations and drawings that several viewers may ask for"""
+"""of explanations that several viewers may ask for"""
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
-_flat_views: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
-
-MOST_LAID_OUT = 5000
-"""groups of a graph that are laid out while a person waits: a second or two"""
-
-FOR_A_DAY = "private, max-age=86400, immutable"
-"""an event, and the ops of a graph that has been read, never change"""
 
 
 @in_threads(EXPLAINING)
@@ -164,7 +157,7 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """
     graph = graph_or_404(graph_id)
     require_explainable(graph.op_count or 0)
-    prepared = _prepared(graph)
+    prepared = prepared_of(graph)
     content = {
         "names": prepared.graph.op_names,
         "types": prepared.graph.op_types,
@@ -177,45 +170,6 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 @in_threads(EXPLAINING)
 @require_safe
-def drawing(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """The grouped graph, laid out by this version: for graphs that an earlier one has read and laid out.
-
-    Raises LimitError for a graph that is too large to be explained, or with too many groups to be laid out here.
-    """
-    graph = graph_or_404(graph_id)
-    require_explainable(graph.op_count or 0)
-    if (graph.group_count or 0) > MOST_LAID_OUT:
-        raise api.LimitError(f"{graph.group_count} groups to lay out", allowed=f"at most {MOST_LAID_OUT}")
-    key = ("drawing", graph_id)
-    answer = _answers.get(key)
-    if answer is None:
-        answer = to_text(_prepared(graph).view()).encode()
-        _answers.keep(key, answer, len(answer))
-    return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
-
-
-@in_threads(EXPLAINING)
-@require_safe
-def scope(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """The name scopes and ops of `group` right below the scope `scope`, laid out unless there are too many.
-
-    Raises GraphError where the group has no such scope, LimitError for a graph that is too large to be explained.
-    """
-    group, prefix = request.GET.get("group", ""), request.GET.get("scope", "")
-    if not (group.isascii() and group.isdecimal() and len(group) < 10):
-        raise api.GraphError("no number of a group", where="group", allowed="a whole number from 0")
-    graph = graph_or_404(graph_id)
-    require_explainable(graph.op_count or 0)
-    key = ("scope", graph_id, int(group), prefix)
-    answer = _answers.get(key)
-    if answer is None:
-        answer = to_text(_prepared(graph).scope_view(int(group), prefix)).encode()
-        _answers.keep(key, answer, len(answer))
-    return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
-
-
-@in_threads(EXPLAINING)
-@require_safe
 def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     """Where the costs of each op are from, which ops no GPU runs, and the ops' groups.
 
@@ -223,7 +177,7 @@ def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     """
     graph = graph_or_404(graph_id)
     require_explainable(graph.op_count or 0)
-    prepared = _prepared(graph)
+    prepared = prepared_of(graph)
     return JsonResponse(
         {
             "sources": [source.name.lower() for source in api.CostSource],
@@ -234,32 +188,6 @@ def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
         headers={"Cache-Control": FOR_A_DAY},
         json_dumps_params={"separators": (",", ":")},
     )
-
-
-@in_threads(EXPLAINING)
-@require_safe
-def flat_view(request: HttpRequest, graph_id: uuid.UUID, of: str) -> HttpResponse:
-    """The flat drawing of the graph's `ops` or `groups`, as docs/formats.md describes it.
-
-    Raises LimitError for a graph that is too large to be drawn op by op.
-    """
-    if of not in ("ops", "groups"):
-        raise Http404("A graph has ops and groups.")
-    graph = graph_or_404(graph_id)
-    api.require_drawable(graph.op_count or 0)
-    key = (graph.id, graph.finished_at, of)
-    answer = _flat_views.get(key)
-    if answer is None:
-        answer = api.flat_view_to_bytes(_prepared(graph), of)
-        _flat_views.keep(key, answer, len(answer))
-    return HttpResponse(answer, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})
-
-
-def _prepared(graph: Graph) -> api.PreparedGraph:
-    blob = PreparedBlob.objects.filter(graph=graph).values_list("blob", flat=True).first()
-    if blob is None:
-        raise Http404("This graph has not been read yet.")
-    return api.PreparedGraph.from_bytes(bytes(blob))
 
 
 def placement_at(run_id: uuid.UUID, seq: int) -> api.SplitPlacement:

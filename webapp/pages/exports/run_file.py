@@ -20,7 +20,8 @@ from django.utils.html import escape
 from engine import api
 from webapp.jobs.event_log import texts_in_turn
 from webapp.jobs.models import Event
-from webapp.pages.explorer.views import costs, drawing, ops
+from webapp.pages.explorer.drawings import drawing_of_run
+from webapp.pages.explorer.views import costs, ops
 from webapp.pages.packs.packs import classic_script, script_of, sheets_of, style_of
 from webapp.pages.runs.page import run_context
 from webapp.runs.models import Run
@@ -88,7 +89,7 @@ def _texts(run: Run, events: list[dict[str, Any]]) -> dict[str, Any]:
     request.method = "GET"
     page = {"events": events, "status": run.status, "last_seq": run.last_seq, "error": run.error}
     return {
-        "graph.json": json.loads(drawing(request, run.graph_id).content),
+        "graph.json": json.loads(drawing_of_run(request, run.id).content),
         "ops.json": json.loads(ops(request, run.graph_id).content),
         "costs.json": json.loads(costs(request, run.graph_id).content),
         "events.json": page,

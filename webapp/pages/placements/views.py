@@ -16,7 +16,8 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.handler import EXPLAINING, WAITING, a_slot_to_explain, in_threads
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
-from webapp.pages.explorer.views import FOR_A_DAY, BaseKind, base_of, hand_made, integers, kept_of
+from webapp.pages.explorer.drawings import FOR_A_DAY
+from webapp.pages.explorer.views import BaseKind, base_of, hand_made, integers, kept_of
 from webapp.pages.placements.page import placement_or_404, placement_to_json, whole_to_json
 from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
 from webapp.pages.runs.page import run_or_404

@@ -104,8 +104,12 @@ def _beyond(run: Run) -> list[str]:
 
 
 def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
-    classes = {kind.name: kind.device_class for kind in api.device_kinds()}
     assert isinstance(cluster, dict) and isinstance(cluster["devices"], list)
+    own = cluster.get("kinds", {})
+    assert isinstance(own, dict)
+    classes = {kind.name: kind.device_class for kind in api.device_kinds()} | {
+        name: str(kind["class"]) for name, kind in own.items() if isinstance(kind, dict)
+    }
     devices = []
     for device in cluster["devices"]:
         assert isinstance(device, dict) and isinstance(device["kind"], str)
@@ -116,7 +120,8 @@ def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
 
 
 def _urls(run: Run) -> dict[str, object]:
-    names = ("detail", "json", "graph", "events", "stream", "cancel", "delete")
+    names = ("detail", "json", "events", "stream", "cancel", "delete")
     urls: dict[str, object] = {name: reverse(f"runs:{name}", args=[run.id]) for name in names}
+    urls["graph"] = reverse("explorer:graph_of_run", args=[run.id])
     urls["downloads"] = {name: reverse("runs:download", args=[run.id, name]) for name in NAMES}
     return urls

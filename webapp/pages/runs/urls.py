@@ -15,7 +15,6 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/runs/", views.create, name="create"),
     path("runs/<uuid:run_id>/", views.detail, name="detail"),
     path("runs/<uuid:run_id>/run.json", views.run_json, name="json"),
-    path("runs/<uuid:run_id>/graph.json", views.graph_json, name="graph"),
     *event_paths("runs/", lambda job_id: JobEvents(Run, job_id, "run")),
     path("runs/<uuid:run_id>/cancel/", views.cancel, name="cancel"),
     path("runs/<uuid:run_id>/rename/", views.rename, name="rename"),

@@ -1,4 +1,4 @@
-"""Runs: start, page, state, graph, cancel, rename, delete."""
+"""Runs: start, page, state, cancel, rename, delete."""
 
 import uuid
 from functools import partial
@@ -13,7 +13,6 @@ from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
-from webapp.pages.graphs.views import view_answer
 from webapp.pages.renaming import rename as rename_row
 from webapp.pages.runs.page import run_context, run_or_404, run_to_json
 from webapp.runs import lifecycle
@@ -47,12 +46,6 @@ def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def run_json(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """The run, for scripts."""
     return JsonResponse(run_to_json(run_or_404(run_id)))
-
-
-@require_safe
-def graph_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Its grouped graph, laid out."""
-    return view_answer(run_or_404(run_id).graph)
 
 
 @require_POST

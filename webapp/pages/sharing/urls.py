@@ -3,10 +3,10 @@
 from django.urls import include, path
 
 from webapp.pages.comparisons import views as comparisons
+from webapp.pages.explorer import drawings
 from webapp.pages.explorer import views as explorer
 from webapp.pages.exports import views as exports
 from webapp.pages.runs import downloads
-from webapp.pages.runs import views as runs
 from webapp.pages.sharing import links, views
 from webapp.pages.sharing.views import of_comparison, of_graph, of_run
 
@@ -14,12 +14,12 @@ _BELOW_A_LINK = [
     path("", views.page, name="page"),
     path("events.json", views.events_json),
     path("events", views.stream),
-    path("graph.json", of_run(runs.graph_json)),
+    path("graph.json", of_run(drawings.graph_of_run)),
     path("ops.json", of_graph(explorer.ops)),
     path("costs.json", of_graph(explorer.costs)),
-    path("drawing.json", of_graph(explorer.drawing)),
-    path("scope.json", of_graph(explorer.scope)),
-    path("flat/<str:of>", of_graph(explorer.flat_view)),
+    path("drawing.json", of_run(drawings.drawing_of_run)),
+    path("scope.json", of_run(drawings.scope_of_run)),
+    path("flat/<str:of>", of_graph(drawings.flat_view)),
     path("explanations/<int:seq>", of_run(explorer.explanation)),
     path("step", of_run(explorer.step)),
     path("gains.json", of_run(explorer.gains)),
