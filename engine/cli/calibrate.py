@@ -24,7 +24,7 @@ SHOWN = (
 def add_calibrate(commands: Commands) -> None:
     """Add the command `calibrate --out machine.json`."""
     parser = commands.add_parser(
-        "calibrate", help="measure this machine's processors and the link between two processes, as a cluster"
+        "calibrate", help="measure this machine's GPUs, or its processors, and their links, as a cluster"
     )
     parser.add_argument("--out", type=Path, required=True, help="write the cluster here, as JSON")
     parser.add_argument(
@@ -33,14 +33,21 @@ def add_calibrate(commands: Commands) -> None:
         default=5,
         help="how often all is measured: a figure has their range (default %(default)s)",
     )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        help="cuda: the GPUs; cpu: two processes of the processors; auto: the GPUs if there are any",
+    )
     parser.set_defaults(command=_calibrate)
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
-    cluster = api.calibrate(print_progress, rounds=parsed.rounds)
+    cluster = api.calibrate(print_progress, device=parsed.device, rounds=parsed.rounds)
     write_report(parsed.out, api.cluster_to_json(cluster))
     assert cluster.calibration is not None
     for name in SHOWN:
+        if name not in cluster.calibration.figures:
+            continue
         figure = cluster.calibration.figures[name]
         print(f"{name}: {figure.value:,.4g} ({figure.low:,.4g} to {figure.high:,.4g}): {figure.how}")
     return 0

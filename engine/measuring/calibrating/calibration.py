@@ -1,4 +1,4 @@
-"""Calibrates this machine: runs small trials on its processors and describes it as a cluster with the measured figures.
+"""Calibrates this machine's processors: runs small trials and describes them as a cluster with the measured figures.
 
 Each device is a process with one thread, joined to the other by TensorFlow's gRPC over the loopback of a network of its
 own, so bytes really move between them. Nothing of a user's is run.
@@ -23,6 +23,7 @@ from engine.formats.reading import prepare
 from engine.measuring.calibrating import fitting, trials
 from engine.measuring.calibrating.checking import CHECKS, CheckGraph, checked
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
+from engine.measuring.calibrating.trials import OpSize
 
 KIND = "this-CPU"
 DEVICES = 2
@@ -39,7 +40,7 @@ SHARED = 0.5
 """transfers that delay each other by more of their time than this wait for each other in the model"""
 
 
-def calibrate(
+def calibrate_processors(
     report_progress: ReportProgress = no_progress,
     *,
     rounds: int = 5,
@@ -55,8 +56,7 @@ def calibrate(
     the child. Raises SettingsError where no network namespace can be made, or where rounds of one computation differ by
     more than `most_noise`, a share.
     """
-    if not 1 <= rounds <= MOST_ROUNDS:
-        raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
+    require_rounds(rounds)
     names = [f"/device:CPU:{index}" for index in range(DEVICES)]
     order: dict[str, Json] = {"devices": [*names], "threads": 1, "rounds": rounds, "steps": STEPS}
     with child_results(
@@ -69,10 +69,16 @@ def calibrate(
         own_network=True,
     ) as ((arrays, _), folder):
         times = {name: array.astype(np.float64) for name, array in arrays.items()}
-        work = _work_of_ops(folder / OPS_FILE)
+        work = work_of_ops(folder / OPS_FILE, trials.OPS)
     require_quiet(times, most_noise)
-    cluster = calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), _today())
+    cluster = calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), today())
     return checked(cluster, limits, report_progress, pulse, checks) if checks else cluster
+
+
+def require_rounds(rounds: int) -> None:
+    """Raise SettingsError for a number of rounds that is not allowed."""
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
 
 
 def require_quiet(times: Times, most_noise: float) -> None:
@@ -86,13 +92,12 @@ def require_quiet(times: Times, most_noise: float) -> None:
         )
 
 
-def _work_of_ops(path: Path) -> dict[str, TrialWork]:
-    """By name, the operations and bytes that the engine counts for each op of the trials."""
+def work_of_ops(path: Path, ops: Sequence[OpSize]) -> dict[str, TrialWork]:
+    """By name, the operations and bytes that the engine counts for each op of the graph of a trial's `ops`."""
     prepared = prepare(path, path.suffix, no_progress, Limits(), groups=None)
     costs, place = prepared.costs, {name: op for op, name in enumerate(prepared.graph.op_names)}
     return {
-        op.name: TrialWork(float(costs.flops[place[op.name]]), float(costs.moved_bytes[place[op.name]]))
-        for op in trials.OPS
+        op.name: TrialWork(float(costs.flops[place[op.name]]), float(costs.moved_bytes[place[op.name]])) for op in ops
     }
 
 
@@ -112,7 +117,7 @@ def calibrated_cluster(
         efficiency_by_op_type=fitting.efficiency_of_types(fitting.roofline(times, work).efficiency_of_op),
         op_rest_us=figures["op_rest_us"].value,
     )
-    count, contention = len(names), _contention(figures)
+    count, contention = len(names), contention_of(figures)
     apart = ~np.eye(count, dtype=bool)
     return Cluster(
         devices=tuple(Device(name, KIND, memory_of_device, kind) for name in names),
@@ -126,26 +131,35 @@ def calibrated_cluster(
     )
 
 
-def _contention(figures: Mapping[str, MeasuredFigure]) -> Contention:
+def contention_of(figures: Mapping[str, MeasuredFigure]) -> Contention:
     """The rule that comes closest to what was measured."""
     if figures["overlap_share.sender"].value < SHARED:
         return Contention.SENDER
     return Contention.PAIR if figures["waiting_share"].value > SHARED else Contention.NONE
 
 
-def figures_of(times: Times, work: Mapping[str, TrialWork]) -> dict[str, MeasuredFigure]:
-    """All figures by name."""
-    latency_us, bandwidth = fitting.link(times)
-    reached = fitting.roofline(times, work)
+def figures_of(
+    times: Times, work: Mapping[str, TrialWork], ops: Sequence[OpSize] = trials.OPS
+) -> dict[str, MeasuredFigure]:
+    """All figures by name, of the trials with these ops."""
     step_us, joined_step_us = fitting.step_us(times)
     chain = f"chains of {trials.FEW_OPS:,} and {trials.MANY_OPS:,} ops without work"
-    sizes = f"{trials.LINK_BYTES[0]} bytes to {trials.LINK_BYTES[-1] // 2**20} MiB"
-    large = f"{trials.LARGE_BYTES // 2**20} MiB"
-    shown = {
+    return {
         "noise": figure(fitting.noise(times), "share by which rounds of one computation took longer than the fastest"),
         "op_rest_us": figure(fitting.op_overhead_us(times), f"µs an op costs beside its work: {chain}"),
         "step_us": figure(step_us, "µs a step costs beside its ops, on one device"),
         "joined_step_us": figure(joined_step_us, "µs of a step that sends 4 bytes to the other device and waits"),
+        **link_figures_of(times),
+        **_figures_of_ops(times, work, ops),
+    }
+
+
+def link_figures_of(times: Times) -> dict[str, MeasuredFigure]:
+    """The figures of a link between two devices, by name."""
+    latency_us, bandwidth = fitting.link(times)
+    sizes = f"{trials.LINK_BYTES[0]} bytes to {trials.LINK_BYTES[-1] // 2**20} MiB"
+    large = f"{trials.LARGE_BYTES // 2**20} MiB"
+    return {
         "latency_us": figure(latency_us, f"µs before a transfer's bytes: tensors of {sizes} to and fro, a fitted line"),
         "bandwidth_bytes_per_us": figure(bandwidth, "bytes a µs between the devices: the same line"),
         **{
@@ -168,10 +182,17 @@ def figures_of(times: Times, work: Mapping[str, TrialWork]) -> dict[str, Measure
             )
             for at in ("sender", "receiver")
         },
+    }
+
+
+def _figures_of_ops(times: Times, work: Mapping[str, TrialWork], ops: Sequence[OpSize]) -> dict[str, MeasuredFigure]:
+    reached = fitting.roofline(times, work, ops)
+    largest = max(op.shape[0] for op in ops if op.type in trials.STREAMING)
+    shown = {
         "peak_gflops": figure(reached.peak_gflops, "10⁹ operations a second of the fastest matrix product, float32"),
         "memory_bandwidth_bytes_per_us": figure(
             reached.bandwidth_bytes_per_us,
-            "bytes a µs of the fastest of Relu, AddV2 and Tanh, on 16 MiB",
+            f"bytes a µs of the fastest of Relu, AddV2 and Tanh, on {4 * largest // 2**20} MiB",
         ),
         "efficiency": figure(reached.efficiency, "share of peak and bandwidth that ops reach: the geometric mean"),
     }
@@ -196,5 +217,6 @@ def machine_words() -> str:
     return f"{os.cpu_count()} × {named}"
 
 
-def _today() -> str:
+def today() -> str:
+    """The date, ISO 8601, in UTC."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()

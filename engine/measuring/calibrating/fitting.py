@@ -106,20 +106,19 @@ def op_us(times: Times, op: OpSize) -> Rounds:
     return _positive((many - one) / (COPIES - 1))
 
 
-def roofline(times: Times, work: Mapping[str, TrialWork]) -> Roofline:
+def roofline(times: Times, work: Mapping[str, TrialWork], ops: Sequence[OpSize] = trials.OPS) -> Roofline:
     """What the fastest matrix product and the fastest pass over much memory reach, and what share of both each op does.
 
     Much: tensors of the largest size, which caches do not hold.
     """
-    measured_us = {op.name: op_us(times, op) for op in trials.OPS}
-    peak = _fastest(
-        {op.name: work[op.name].operations / measured_us[op.name] for op in trials.OPS if op.type == "MatMul"}
-    )
+    measured_us = {op.name: op_us(times, op) for op in ops}
+    largest = max(op.shape for op in ops if op.type in trials.STREAMING)
+    peak = _fastest({op.name: work[op.name].operations / measured_us[op.name] for op in ops if op.type == "MatMul"})
     bandwidth = _fastest(
         {
             op.name: work[op.name].moved_bytes / measured_us[op.name]
-            for op in trials.OPS
-            if op.type in trials.STREAMING and op.shape == trials.ELEMENTS[-1:]
+            for op in ops
+            if op.type in trials.STREAMING and op.shape == largest
         }
     )
     by_roofline = {
@@ -131,13 +130,13 @@ def roofline(times: Times, work: Mapping[str, TrialWork]) -> Roofline:
     return Roofline(peak / 1e3, bandwidth, np.minimum(efficiency, 1.0), efficiency_of_op)
 
 
-def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds]) -> dict[str, float]:
+def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds], ops: Sequence[OpSize] = trials.OPS) -> dict[str, float]:
     """Op type → the geometric mean over its sizes of what it reaches in the median of the rounds.
 
     It stays within what a cluster may say: an op may take so little that the scatter of steps hides it.
     """
     found: dict[str, list[float]] = {}
-    for op in trials.OPS:
+    for op in ops:
         if op.name in efficiency_of_op:
             found.setdefault(op.type, []).append(float(np.log(np.median(efficiency_of_op[op.name]))))
     return {type_: float(np.exp(np.mean(logs)).clip(*EFFICIENCIES_OF_TYPES)) for type_, logs in found.items()}

@@ -35,7 +35,7 @@ def trials_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
     with a_process_for_each(names, threads) as here, tf.Graph().as_default() as graph:
         made = TrialGraph([here.names[name] for name in names])
         made.make_all()
-        (folder / OPS_FILE).write_bytes(_graph_of_ops().SerializeToString(deterministic=True))
+        _write_ops(OPS, folder)
         start = initializers(graph.get_operations())
         times: dict[str, list[float]] = {name: [] for name in made.targets}
         with here.session() as session:
@@ -49,12 +49,17 @@ def trials_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
     return {name: np.array(values) for name, values in times.items()}, {}
 
 
-def _graph_of_ops() -> Any:
-    """A GraphDef with one copy of each op of `OPS`, for its operations and bytes."""
+def ops_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Write the graph of `ops`, [[type, shape], ...], as `OPS_FILE`; run nothing."""
+    _write_ops([OpSize(type_, tuple(shape)) for type_, shape in cast(list[Any], order["ops"])], folder)
+    return {}, {}
+
+
+def _write_ops(ops: Sequence[OpSize], folder: Path) -> None:
+    """Write a GraphDef with one copy of each op, for its operations and bytes."""
     with tf.Graph().as_default() as graph:
-        made = TrialGraph(["/device:CPU:0"])
-        made.make_ops(copies=1)
-        return graph.as_graph_def()
+        TrialGraph(["/device:CPU:0"]).make_ops(ops, copies=1)
+        (folder / OPS_FILE).write_bytes(graph.as_graph_def().SerializeToString(deterministic=True))
 
 
 @dataclass(slots=True)
@@ -82,12 +87,12 @@ class TrialGraph:
         self._make_sent(trials.LARGE_BYTES, trials.OVERLAPPED_TRANSFERS, both=True)
         for at in ("sender", "receiver"):
             self._make_computing(at)
-        self.make_ops(trials.COPIES)
+        self.make_ops(OPS, trials.COPIES)
 
-    def make_ops(self, copies: int) -> None:
-        """Make so many copies of each op of `OPS` on the first device, named `NAME`, `NAME_1`, ..."""
+    def make_ops(self, ops: Sequence[OpSize], copies: int) -> None:
+        """Make so many copies of each op on the first device, named `NAME`, `NAME_1`, ..."""
         with tf.device(self.devices[0]):
-            for size in OPS:
+            for size in ops:
                 made = [MAKERS[size.type](self, size, size.name + f"_{copy}" * (copy > 0)) for copy in range(copies)]
                 self.targets[trials.op_trial(size.name, 1)] = made[:1]
                 if copies > 1:

@@ -14,9 +14,10 @@ from engine.cli.main import main
 from engine.clusters.calibration import ERROR_BAND, Calibration, MeasuredFigure
 from engine.clusters.parsing import parse_cluster
 from engine.errors import SettingsError
-from engine.measuring.calibrating import calibration, checking, trials
-from engine.measuring.calibrating.calibration import calibrate
+from engine.measuring.calibrating import calibration, checking, machine, trials
+from engine.measuring.calibrating.calibration import calibrate_processors
 from engine.measuring.calibrating.checking import CheckGraph
+from engine.measuring.calibrating.machine import calibrate
 from tests.own_network import NEEDS_OWN_NETWORK
 
 
@@ -29,9 +30,12 @@ def test_this_machine_becomes_a_cluster(
     monkeypatch.setattr(checking, "SHARES", ())
     monkeypatch.setattr(checking, "ROUNDS", 1)
     monkeypatch.setattr(checking, "build_graph", lambda _name, path, *_given, **_more: copy(tiny_cnn_path, path))
-    monkeypatch.setattr("engine.api.calibrate", partial(calibrate, most_noise=np.inf, checks=[CheckGraph("a network")]))
+    checks = [CheckGraph("a network")]
+    monkeypatch.setattr(
+        machine, "calibrate_processors", partial(calibrate_processors, most_noise=np.inf, checks=checks)
+    )
     path = tmp_path / "machine.json"
-    assert main(["calibrate", "--out", str(path), "--rounds", "1"]) == 0
+    assert main(["calibrate", "--device", "cpu", "--out", str(path), "--rounds", "1"]) == 0
     told = capsys.readouterr().out
     assert "bandwidth_bytes_per_us: " in told and "measured_over_simulated: " in told
     cluster = parse_cluster(path.read_text())
