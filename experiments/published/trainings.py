@@ -4,7 +4,8 @@ A training's state and last weights lie in the work folder WORK, under the diges
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,11 +121,14 @@ def train_missing(kept: KeptResults, orders: Mapping[str, TrainingOrder], proces
     measure_missing(kept, TRAIN, keys, processes, report)
 
 
-def require_weights(function: str, key: Measurement, report: ReportLine) -> None:
-    """Let `function` train again in a child if the weights that it wrote for `key` are not there."""
-    if not work_path(key, "weights").exists():
-        report("weights of a kept result are lost: training again")
-        run_in_child(function, dict(key), BUDGETED_LIMITS, task="training")
+def require_weights(function: str, keys: Iterable[Measurement], processes: int, report: ReportLine) -> None:
+    """Let `function` train again, in `processes` children at a time, where the weights that it wrote are not there."""
+    lost = [dict(key) for key in keys if not work_path(key, "weights").exists()]
+    if lost:
+        report(f"weights of {len(lost)} kept results are lost: training again")
+    with ThreadPoolExecutor(processes) as pool:
+        for made in [pool.submit(run_in_child, function, key, BUDGETED_LIMITS, task="training") for key in lost]:
+            made.result()
 
 
 def read_weights(order: TrainingOrder) -> Weights:

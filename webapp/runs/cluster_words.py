@@ -37,12 +37,21 @@ def links_words(cluster: api.Json) -> str:
     words = [CONTENTION_WORDS[str(links["contention"])]] if "contention" in links else []
     bandwidth, latency, rest = (links.get(key) for key in ("bandwidth_bytes_per_us", "latency_us", "rest_us"))
     if isinstance(bandwidth, int | float):
-        words.append(f"{bandwidth / BYTES_PER_US_IN_A_GB_PER_S:g} GB/s")
+        words.append(f"{_rounded(bandwidth / BYTES_PER_US_IN_A_GB_PER_S)} GB/s")
     if isinstance(latency, int | float):
-        words.append(f"latency {latency:g} µs")
+        words.append(f"latency {_rounded(latency)} µs")
     if isinstance(rest, int | float) and links.get("contention") != "none":
         is_work = links.get("contention") == "sender"
-        words.append(f"{rest:g} µs of work for each transfer" if is_work else f"rest {rest:g} µs after a transfer")
+        words.append(
+            f"{_rounded(rest)} µs of work for each transfer"
+            if is_work
+            else f"rest {_rounded(rest)} µs after a transfer"
+        )
     if isinstance(links.get("pairs"), list) and links["pairs"]:
         words.append("some pairs of their own speed")
     return ", ".join(words)
+
+
+def _rounded(number: float) -> str:
+    """Four digits say enough of what was measured."""
+    return f"{float(f'{number:.4g}'):g}"
