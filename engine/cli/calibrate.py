@@ -36,7 +36,7 @@ def add_calibrate(commands: Commands) -> None:
     parser.add_argument(
         "--device",
         default="auto",
-        help="cuda: the GPUs; cpu: two processes of the processors; auto: the GPUs if there are any (default %(default)s)",
+        help="cuda: GPUs; cpu: two processes of the processors; auto: GPUs if there are any (default %(default)s)",
     )
     parser.set_defaults(command=_calibrate)
 

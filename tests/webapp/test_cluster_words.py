@@ -1,6 +1,5 @@
 """Clusters and links in words: as a person wrote them, and measured figures without digits that say nothing."""
 
-from engine import api
 from webapp.runs.cluster_words import links_words
 
 
@@ -9,7 +8,7 @@ def test_links_are_told_as_they_were_written() -> None:
         "links": {"contention": "pair", "bandwidth_bytes_per_us": 7600, "latency_us": 0, "rest_us": 25}
     }
     expected = "one channel for each ordered pair of devices, 7.6 GB/s, latency 0 µs, rest 25 µs after a transfer"
-    assert links_words(cluster) == expected
+    assert links_words({"links": {**links}}) == expected
 
 
 def test_measured_links_have_four_digits() -> None:
