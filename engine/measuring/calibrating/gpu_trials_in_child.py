@@ -68,7 +68,7 @@ class GpuTrials:
     sizes: GpuSizes
     steps: dict[str, Step] = field(default_factory=dict)
     """trial → what issues its work"""
-    _streams: list[Any] = field(default_factory=list)
+    _streams: dict[tuple[torch.device, int], Any] = field(default_factory=dict)
 
     def run(self, rounds: int, steps: int, report_progress: ReportProgress) -> dict[str, NDArray[np.generic]]:
         """[rounds] the fastest of so many steps in µs of each trial; one round more warms up."""
@@ -147,13 +147,15 @@ class GpuTrials:
         pinned = device.type == "cpu" and "cuda" in (self.first.type, self.second.type)
         return torch.rand(max(1, size // FLOAT_BYTES), device=device, pin_memory=pinned)
 
-    def _stream(self, index: int) -> Any:
-        """A context in which work is issued to a stream of the first device; on a CPU there are none."""
-        if self.first.type != "cuda":
+    def _stream(self, index: int, source: torch.device, target: torch.device) -> Any:
+        """A context in which copies are issued to a stream of the GPU that sends, or receives from a host."""
+        device = source if source.type == "cuda" else target
+        if device.type != "cuda":
             return contextlib.nullcontext()
-        while len(self._streams) <= index:
-            self._streams.append(torch.cuda.Stream(self.first))  # type: ignore[no-untyped-call]  # torch's own
-        return torch.cuda.stream(self._streams[index])
+        key = (device, index)
+        if key not in self._streams:
+            self._streams[key] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch's own
+        return torch.cuda.stream(self._streams[key])
 
     def _make_hops(self, size: int) -> None:
         ends = (self._tensor(size, self.first), self._tensor(size, self.second))
@@ -176,7 +178,7 @@ class GpuTrials:
 
         def step() -> None:
             for index, (sent, received) in enumerate(copies):
-                with self._stream(index):
+                with self._stream(index, sent.device, received.device):
                     received.copy_(sent, non_blocking=True)
 
         self.steps[trials.sent_at_once(size, count, back=back, both=both)] = step
