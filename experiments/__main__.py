@@ -60,6 +60,12 @@ EXPERIMENTS = {
         scope="experiments.published.scope:make_published_scope",
     ),
     "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
+    "known_optima": Experiment(
+        "experiments.policies.known_optima:run",
+        "minutes",
+        scoped=True,
+        scope="experiments.policies.known_optima:make_optima_scope",
+    ),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "levels": Experiment("experiments.levels:run", "five hours of one core"),

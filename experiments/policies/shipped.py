@@ -114,7 +114,7 @@ def in_child(arguments: dict[str, Json], _folder: object, _report_progress: Repo
         proposals(policy, problem, np.random.default_rng(0), 0)  # compiles and loads what a warm process has
         rows = _passes(policy, problem)
         for answer, given in ((ALONE, None), (WITH_POLICY, policy)):
-            rows[answer] = [_auto_us(problem, given, scope.seconds, seed) for seed in range(scope.seeds)]
+            rows[answer] = [auto_us(problem, given, scope.seconds, seed) for seed in range(scope.seeds)]
         found[name] = {**rows, LEFT_OUT: is_far(beyond_training(policy, problem))}
     return {}, {RESULT: found}
 
@@ -150,7 +150,7 @@ def _fitting_us(answer: QuickAnswer | None) -> float | None:
     return None if answer is None or answer.rank[0] else answer.rank[1]
 
 
-def _auto_us(problem: PlacementProblem, policy: TrainedPolicy | None, seconds: float, seed: int) -> float | None:
+def auto_us(problem: PlacementProblem, policy: TrainedPolicy | None, seconds: float, seed: int) -> float | None:
     """The best step time of auto in so many seconds; None if nothing fits."""
     auto, own = Auto(), problem.with_budget(Budget(MOST_EVALUATIONS, seconds))
     if policy is not None:
