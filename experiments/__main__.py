@@ -85,6 +85,12 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.policies.shipped:make_shipped_scope",
     ),
+    "shipped_orders": Experiment(
+        "experiments.policies.shipped_orders:run",
+        "ten minutes",
+        scoped=True,
+        scope="experiments.policies.shipped:make_shipped_scope",
+    ),
     "table1": Experiment("experiments.table1:run", "hours"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "tuning": Experiment("experiments.tuning:run", "two hours"),

@@ -84,11 +84,16 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     digest = hashlib.sha256(FILE.read_bytes()).hexdigest()
     orders = {f"{part.column}, {part.graph}": key_of(scope, part, digest) for part in parts(scope)}
-    for part in parts(scope):
-        if part.column == "zoo" and key_of(scope, part, digest) not in kept:
-            graph_named(f"zoo/{part.graph}", report)  # the children find it
+    keep_zoo_graphs({part: key_of(scope, part, digest) for part in parts(scope)}, kept, report)
     measure_missing(kept, "experiments.policies.shipped:in_child", orders, scope.processes, report)
     return write_page(folder, NAME, page(kept, scope, digest))
+
+
+def keep_zoo_graphs(keys: Mapping["MeasuredPart", Measurement], kept: KeptResults, report: ReportLine) -> None:
+    """Make the graphs of the zoo that children are going to look for."""
+    for part, key in keys.items():
+        if part.column == "zoo" and key not in kept:
+            graph_named(f"zoo/{part.graph}", report)
 
 
 def parts(scope: ShippedScope) -> list[MeasuredPart]:
@@ -110,7 +115,7 @@ def in_child(arguments: dict[str, Json], _folder: object, _report_progress: Repo
     scope, policy = ShippedScope(**order["scope"]), TrainedPolicy.from_bytes(FILE.read_bytes(), FILE.name)
     load_network()
     found: dict[str, Json] = {}
-    for name, problem in _problems(scope, MeasuredPart(order["column"], order["graph"])):
+    for name, problem in problems_of_part(scope, MeasuredPart(order["column"], order["graph"])):
         proposals(policy, problem, np.random.default_rng(0), 0)  # compiles and loads what a warm process has
         rows = _passes(policy, problem)
         for answer, given in ((ALONE, None), (WITH_POLICY, policy)):
@@ -119,8 +124,8 @@ def in_child(arguments: dict[str, Json], _folder: object, _report_progress: Repo
     return {}, {RESULT: found}
 
 
-def _problems(scope: ShippedScope, part: MeasuredPart) -> Iterator[tuple[str, PlacementProblem]]:
-    """(name, problem in the groups of methods without levels)"""
+def problems_of_part(scope: ShippedScope, part: MeasuredPart) -> Iterator[tuple[str, PlacementProblem]]:
+    """(name, problem in the groups of methods without levels) of what one child measures."""
     if part.column == "drawn":
         for index in range(int(part.graph), min(int(part.graph) + DRAWN_AT_A_TIME, scope.drawn)):
             problem = drawn_problem(tuple(SHAPES), np.random.default_rng([DRAWN_SEED, index])).problem

@@ -114,17 +114,19 @@ def _work_us(problem: PlacementProblem) -> NDArray[np.float64]:
     return np.asarray(np.nan_to_num(problem.op_time_us).max(axis=0) + 1e-6)
 
 
-def in_drawn_orders(
-    policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator, count: int = ORDERS
+def in_orders(
+    policy: TrainedPolicy,
+    problem: PlacementProblem,
+    rng: np.random.Generator,
+    count: int = ORDERS,
+    traversal: str = "random_topological",
 ) -> NDArray[np.int32]:
-    """[count, groups] greedy passes of `policy`, each in a drawn topological order."""
+    """[count, groups] greedy passes of `policy` in orders of `traversal`, by default drawn topological ones."""
     from engine.placeto.episodes import make_episode_plan  # torch takes seconds to load
     from engine.placeto.features import fastest_device_placement, group_graph
     from engine.placeto.networks import bound_network, make_network
 
-    settings = replace(
-        policy.settings, start="nowhere", traversal="random_topological", exploration=0.0, batch_episodes=count
-    )
+    settings = replace(policy.settings, start="nowhere", traversal=traversal, exploration=0.0, batch_episodes=count)
     graph = group_graph(problem, settings.prior)
     network = make_network(settings, problem.device_count, rng, policy.weights)
     actor = bound_network(settings, graph, network, None)

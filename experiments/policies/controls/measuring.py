@@ -27,7 +27,7 @@ from experiments.policies.controls.answers import (
     QuickAnswer,
     best_of,
     copied,
-    in_drawn_orders,
+    in_orders,
     listed,
     nearest,
     one_device,
@@ -208,7 +208,7 @@ def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progres
 
 def _passes(policy: TrainedPolicy, problem: PlacementProblem, seed: int) -> dict[str, QuickAnswer | None]:
     passes = proposals(policy, problem, np.random.default_rng(seed), SAMPLES)
-    ordered = in_drawn_orders(policy, problem, np.random.default_rng([seed, 1]))
+    ordered = in_orders(policy, problem, np.random.default_rng([seed, 1]))
     tried = (passes[:1], passes, np.concatenate([passes[:1], ordered]))
     return {name: best_of(problem, each) for name, each in zip(OF_POLICIES, tried, strict=True)}
 
