@@ -9,7 +9,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from experiments.keeping import kept_results
 from experiments.policies import shipped_orders
 from experiments.policies.known_optima import small_problem
-from experiments.policies.shipped import FILE, ShippedScope
+from experiments.policies.shipped import FILE, MeasuredPart, ShippedScope
 from experiments.policies.shipped_orders import USUAL, page, run, times_by_order
 from experiments.traversal_orders import TESTED
 from tests.experiments.small_experiments import children_in
@@ -42,7 +42,7 @@ def test_passes_are_made_in_every_order() -> None:
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
-    monkeypatch.setattr(shipped_orders, "parts", lambda _scope: [shipped_orders.MeasuredPart("drawn", "0")])
+    monkeypatch.setattr(shipped_orders, "parts", lambda _scope: [MeasuredPart("drawn", "0")])
     told: list[str] = []
     settings: dict[str, Any] = {"drawn": 2}
     text = run(tmp_path, told.append, settings)
