@@ -76,6 +76,12 @@ EXPERIMENTS = {
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "policy_sizes": Experiment(
+        "experiments.policies.sizes:run",
+        "an hour and a half of one core",
+        scoped=True,
+        scope="experiments.policies.sizes:make_sizes_scope",
+    ),
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
