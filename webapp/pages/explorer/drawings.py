@@ -60,7 +60,7 @@ def drawing(_request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     Raises LimitError for a graph that is too large to be explained, or with too many groups to be laid out here.
     """
     graph = _require_drawable(graph_or_404(graph_id))
-    return _drawn(("drawing", graph_id), lambda: prepared_of(graph).view())
+    return _drawn(("drawing", graph_id, graph.finished_at), lambda: prepared_of(graph).view())
 
 
 @in_threads(EXPLAINING)
@@ -69,7 +69,7 @@ def drawing_of_run(_request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The same of a run's graph."""
     run = run_or_404(run_id)
     _require_drawable(run.graph)
-    return _drawn(("drawing", run_id), lambda: _on_devices(run).view())
+    return _drawn(("drawing", run_id, run.graph.finished_at), lambda: _on_devices(run).view())
 
 
 @in_threads(EXPLAINING)
@@ -81,7 +81,9 @@ def scope(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """
     graph, (group, prefix) = graph_or_404(graph_id), _scope_asked(request)
     require_explainable(graph.op_count or 0)
-    return _drawn(("scope", graph_id, group, prefix), lambda: prepared_of(graph).scope_view(group, prefix))
+    return _drawn(
+        ("scope", graph_id, graph.finished_at, group, prefix), lambda: prepared_of(graph).scope_view(group, prefix)
+    )
 
 
 @in_threads(EXPLAINING)
@@ -90,7 +92,9 @@ def scope_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The same of a run's graph."""
     run, (group, prefix) = run_or_404(run_id), _scope_asked(request)
     require_explainable(run.graph.op_count or 0)
-    return _drawn(("scope", run_id, group, prefix), lambda: _on_devices(run).scope_view(group, prefix))
+    return _drawn(
+        ("scope", run_id, run.graph.finished_at, group, prefix), lambda: _on_devices(run).scope_view(group, prefix)
+    )
 
 
 @in_threads(EXPLAINING)
