@@ -45,10 +45,9 @@ def _view_of_run(run: Run) -> dict[str, api.Json]:
     time_us = prepared_of(run.graph).on(api.parse_cluster(to_text(run.cluster)).devices).group_time_us()
     groups = view["groups"]
     assert isinstance(groups, list)
-    kinds, times = list(time_us), list(zip(*(times.tolist() for times in time_us.values()), strict=True))
-    for group, on_kinds in zip(groups, times, strict=True):
+    for number, group in enumerate(groups):
         assert isinstance(group, dict)
-        group["time_us"] = dict(zip(kinds, on_kinds, strict=True))
+        group["time_us"] = {kind: float(times[number]) for kind, times in time_us.items()}
     return view
 
 
