@@ -30,6 +30,10 @@ COLORS = 10
 """of the cycle; the lines after these are dashed"""
 
 
+MOST_ACROSS = 4
+"""pictures beside each other"""
+
+
 def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Path) -> None:
     """One picture for each row of the table: the share of graphs on which a method stays within a gap."""
     import matplotlib as mpl  # imported here, since a server never draws
@@ -37,9 +41,13 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Pa
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4.5), layout="constrained", squeeze=False)
-    for place, (name, of) in enumerate(rows.items()):
-        panel = axes[0][place]
+    across, down = min(len(rows), MOST_ACROSS), -(-len(rows) // MOST_ACROSS)
+    figure, axes = pyplot.subplots(
+        down, across, figsize=(4.2 * across, 3.8 * down + 0.4), layout="constrained", squeeze=False
+    )
+    for unused in axes.flat[len(rows) :]:
+        unused.remove()
+    for panel, (name, of) in zip(axes.flat, rows.items(), strict=False):
         for index_of_line, each in enumerate(gaps(of, scope, to_the_search(of, scope))):
             count = len(each.values) + each.missing
             shares = [(index + 1) / count for index in range(len(each.values))]
@@ -49,7 +57,8 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Pa
             title=name, xlabel=f"gap to {scope.search_seconds:g} s of search", xlim=(NARROWEST, WIDEST), ylim=(0, 1)
         )
         panel.axvline(0.0, color="grey", linewidth=0.5)
-    axes[0][0].set(ylabel="share of graphs and clusters")
+    for first in axes[:, 0]:
+        first.set(ylabel="share of graphs and clusters")
     figure.legend(*axes[0][0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=6)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
