@@ -69,7 +69,7 @@ class SizesScope:
         return [int(size) for size in self.groups.split(",")]
 
 
-class Case(NamedTuple):
+class SizedCase(NamedTuple):
     """A graph in so many groups on a cluster, with a budget."""
 
     graph: str
@@ -97,24 +97,24 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     return write_page(folder, NAME, page(found, scope, kept.made(keys.values()), digest))
 
 
-def _named(case: Case) -> str:
+def _named(case: SizedCase) -> str:
     return f"{case.graph}, {case.groups} groups, {case.cluster}, {case.seconds:g} s"
 
 
-def cases(scope: SizesScope) -> Iterator[Case]:
+def cases(scope: SizesScope) -> Iterator[SizedCase]:
     """All sizes with the middle budget, then the corners with the others."""
     for graph in GRAPHS:
         for groups in scope.sizes:
             for cluster in scope.clusters.split(","):
-                yield Case(graph, groups, cluster, scope.seconds)
+                yield SizedCase(graph, groups, cluster, scope.seconds)
     for graph in GRAPHS:
         for groups in (scope.sizes[0], scope.sizes[-1]):
             for cluster in scope.corners.split(","):
                 for seconds in (scope.short_seconds, scope.long_seconds):
-                    yield Case(graph, groups, cluster, seconds)
+                    yield SizedCase(graph, groups, cluster, seconds)
 
 
-def key_of(case: Case, seeds: int, digest: str) -> Measurement:
+def key_of(case: SizedCase, seeds: int, digest: str) -> Measurement:
     """What a child measures, with the policy of this `digest`."""
     return {**case._asdict(), "seeds": seeds, "policy": digest}
 
@@ -154,17 +154,20 @@ def drawn_transformer(groups: int) -> PreparedGraph:
     return drawn(layers)
 
 
-def page(found: Mapping[Case, Mapping[str, Any]], scope: SizesScope, made: str, digest: str) -> str:
+def page(found: Mapping[SizedCase, Mapping[str, Any]], scope: SizesScope, made: str, digest: str) -> str:
     """The page."""
     clusters = scope.clusters.split(",")
     middle = []
     for graph in GRAPHS:
         for groups in scope.sizes:
-            rows = [found[Case(graph, groups, cluster, scope.seconds)] for cluster in clusters]
+            rows = [found[SizedCase(graph, groups, cluster, scope.seconds)] for cluster in clusters]
             middle.append([f"{graph}, {groups}", *map(_difference, rows)])
     budgets = (scope.short_seconds, scope.seconds, scope.long_seconds)
     corners = [
-        [f"{graph}, {groups}, {cluster}", *_corner([found[Case(graph, groups, cluster, each)] for each in budgets])]
+        [
+            f"{graph}, {groups}, {cluster}",
+            *_corner([found[SizedCase(graph, groups, cluster, each)] for each in budgets]),
+        ]
         for graph in GRAPHS
         for groups in (scope.sizes[0], scope.sizes[-1])
         for cluster in scope.corners.split(",")
