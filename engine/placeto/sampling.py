@@ -266,4 +266,4 @@ def members_on_devices(
                         filled += 1
             placement[group] = actions[episode, step]
     offset[bag] = filled
-    return index, offset
+    return index[:filled], offset  # groups that are nowhere are in no bag

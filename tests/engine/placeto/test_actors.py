@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import NO_DEVICE
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto import group_sums
 from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import choose, log_probabilities
 from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
@@ -321,6 +322,20 @@ def test_too_many_groups_for_the_published_network_are_refused(monkeypatch: pyte
     assert str(caught.value) == (
         "network: the network 'published' on 11 groups; "
         "allowed: at most 10 groups; merge groups, or use network=shared_head"
+    )
+
+
+@pytest.mark.parametrize("nowhere", [False, True])
+def test_members_and_sums_for_cuda_are_those_of_the_compiled_way(*, nowhere: bool) -> None:
+    problem = random_problem(5, groups=12)
+    policy = policy_on(problem, "fast")
+    assert isinstance(policy, SharedHeadActor)
+    episodes = policy.sample(plan_on(problem, nowhere=nowhere), lambda: None)
+    made = policy._decisions(episodes, slice(0, episodes.plan.batch))
+    assert len(made.member_index) == made.member_offset[-1]  # torch's last bag on CUDA ends with the index itself
+    own, more, parallel = (torch.rand(rows, 4) for rows in (12, 24, 12))
+    assert torch.allclose(
+        group_sums.group_sums(own, more, parallel, made), group_sums._of_torch(own, more, parallel, made), atol=1e-5
     )
 
 
