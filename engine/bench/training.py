@@ -1,4 +1,4 @@
-"""Measures Placeto's training and placing: episodes a second, time by part, and the time of one greedy pass.
+"""Measures Placeto's training and placing on each device of torch: episodes a second, time by part, a greedy pass.
 
 `python -m engine bench training`
 """
@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from unittest import mock
 
 import numpy as np
+import torch
 
+from engine import api
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
@@ -51,6 +53,9 @@ PUBLISHED_SECONDS = 20.0
 WARM_UP_EVALUATIONS = 40
 PASS_GROUPS = (128, 400)
 PASSES = 5
+POLICY_GROUPS = (100, 400)
+POLICY_STEPS = 20
+"""of imitation, and as many batches of reinforcement"""
 PARTS: dict[str, tuple[tuple[type, str], ...]] = {
     "network": ((SharedHeadActor, "sample"), (PublishedActor, "sample"), (Reinforce, "update")),
     "simulator": ((Simulator, "evaluate"), (GroupStartTimes, "of")),
@@ -83,29 +88,43 @@ class TimeShares:
 
 
 def run_benchmark() -> str:
-    """Train each preset on the zoo's Inception-V3, then place it in one pass, and return the tables."""
+    """Train each preset on the zoo's Inception-V3, place it in one pass, train a policy on it; returns the tables."""
     prepared = prepared_graph(lambda _: None)
-    small = regrouped(prepared, GROUPS)
-    rows = [_row(problem_on(small, CLUSTER), measured) for measured in RUNS]
-    passes = [_pass_row(problem_on(regrouped(prepared, groups), CLUSTER)) for groups in PASS_GROUPS]
+    small, devices = regrouped(prepared, GROUPS), torch_devices()
+    rows = [_row(problem_on(small, CLUSTER), measured, device) for device in devices for measured in RUNS]
+    passes = [
+        _pass_row(problem_on(regrouped(prepared, groups), CLUSTER), device)
+        for device in devices
+        for groups in PASS_GROUPS
+    ]
+    policies = [_policy_row(regrouped(prepared, groups), device) for device in devices for groups in POLICY_GROUPS]
     head = [
         f"{GRAPH}, {prepared.graph.op_count} ops simulated one by one, {small.grouping.group_count} groups, {CLUSTER}; "
-        "simulation, network and learning together.",
+        f"simulation, network and learning together, networks on {' and '.join(devices)}.",
         f"The published code itself (repaired) once took {PUBLISHED_SECONDS:g} s an episode with intermediate rewards "
         "on such a graph and machine; it is not run here. Preset `paper` is the published form, in this engine.",
-        f"{'preset':8}{'reward':14}{'start':16}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}{'evaluations/s':>15}"
-        f"{'network':>9}{'simulator':>11}{'glue':>6}",
+        f"{'preset':8}{'reward':14}{'start':16}{'torch':6}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}"
+        f"{'evaluations/s':>15}{'network':>9}{'simulator':>11}{'glue':>6}",
     ]
     foot = ["", f"One greedy pass of an untrained shared head, median of {PASSES}, one thread:"]
-    return "\n".join([*head, *rows, *foot, *passes])
+    learned = [
+        "",
+        f"A policy's training: {POLICY_STEPS} steps of imitation, {POLICY_STEPS} batches of reinforcement, one thread:",
+    ]
+    return "\n".join([*head, *rows, *foot, *passes, *learned, *policies])
 
 
-def _row(problem: PlacementProblem, run: Measured) -> str:
+def torch_devices() -> tuple[str, ...]:
+    """What the setting `torch_device` can be on this machine."""
+    return ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+
+
+def _row(problem: PlacementProblem, run: Measured, torch_device: str) -> str:
     settings: dict[str, Json] = {
         "preset": run.preset,
         "reward": run.reward,
         "start": run.start,
-        "torch_device": "cpu",
+        "torch_device": torch_device,
     }
     _train(problem.with_budget(Budget(WARM_UP_EVALUATIONS)), settings)  # compiles, or loads what is compiled
     own, shares = problem.with_budget(Budget(run.evaluations)), TimeShares()
@@ -115,7 +134,7 @@ def _row(problem: PlacementProblem, run: Measured) -> str:
         seconds = time.perf_counter() - began
     parts = {part: share / seconds for part, share in shares.seconds.items()}
     return (
-        f"{run.preset:8}{run.reward:14}{run.start:16}"
+        f"{run.preset:8}{run.reward:14}{run.start:16}{torch_device:6}"
         f"{episodes:9}{seconds:9.1f}{episodes / seconds:12.1f}{own.ledger.used / seconds:15.0f}"
         f"{parts['network']:9.0%}{parts['simulator']:11.0%}{1 - sum(parts.values()):6.0%}"
     )
@@ -140,9 +159,9 @@ def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
     return sum(isinstance(event, Episode) for event in emitted)
 
 
-def _pass_row(problem: PlacementProblem) -> str:
+def _pass_row(problem: PlacementProblem, torch_device: str) -> str:
     """Time a trained policy's pass over a new graph, from the finished problem to the placement."""
-    settings = make_settings({"torch_device": "cpu", "batch_episodes": 1, "start": "nowhere"})
+    settings = make_settings({"torch_device": torch_device, "batch_episodes": 1, "start": "nowhere"})
     seconds = []
     with torch_threads(1):
         for _ in range(1 + PASSES):
@@ -153,4 +172,21 @@ def _pass_row(problem: PlacementProblem) -> str:
             plan = make_episode_plan(settings, graph, np.zeros(0, np.int32), True, rng)
             policy.sample(plan, lambda: None)
             seconds.append(time.perf_counter() - began)
-    return f"{problem.group_count:5} groups: {float(np.median(seconds[1:])):.3f} s"
+    return f"{problem.group_count:5} groups, {torch_device}: {float(np.median(seconds[1:])):.3f} s"
+
+
+def _policy_row(graph: api.PreparedGraph, torch_device: str) -> str:
+    """Time a policy's training on one graph, by a count of steps, after a short one that warms up."""
+    seconds = 0.0
+    for steps in (1, POLICY_STEPS):
+        settings: dict[str, Json] = {
+            "teacher_evaluations": 1,
+            "imitation_steps": steps,
+            "reinforcement_batches": steps,
+            "torch_device": torch_device,
+        }
+        request = api.TrainRequest((graph,), (), (api.parse_cluster(CLUSTER),), "timed", settings=settings)
+        began = time.perf_counter()
+        api.train(request, lambda _: None, lambda: False)
+        seconds = time.perf_counter() - began
+    return f"{graph.grouping.group_count:5} groups, {torch_device}: {seconds:.1f} s"

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from engine import api
 from engine.bench import training as training_speed
+from engine.bench.random_graphs import random_graph
 from engine.bench.training import Measured, TimeShares
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.episodes import EpisodePlan
@@ -45,9 +47,9 @@ def test_a_part_inside_another_counts_once(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("preset", ["fast", "paper"])
 def test_a_run_has_its_row(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     set_clock(monkeypatch, itertools.count().__next__)
-    row = training_speed._row(random_problem(1), Measured(preset, "intermediate", "random", 60)).split()
-    assert row[:3] == [preset, "intermediate", "random"] and int(row[3]) >= 1
-    network, simulator, glue = (float(cell.rstrip("%")) for cell in row[7:10])
+    row = training_speed._row(random_problem(1), Measured(preset, "intermediate", "random", 60), "cpu").split()
+    assert row[:4] == [preset, "intermediate", "random", "cpu"] and int(row[4]) >= 1
+    network, simulator, glue = (float(cell.rstrip("%")) for cell in row[8:11])
     assert min(network, simulator, glue) > 0 and network + simulator + glue == pytest.approx(100.0, abs=2.0)
 
 
@@ -60,7 +62,23 @@ def test_a_pass_from_nowhere_has_its_row(monkeypatch: pytest.MonkeyPatch) -> Non
         return sample(self, plan, raise_if_over)
 
     monkeypatch.setattr(SharedHeadActor, "sample", noted)
-    row = training_speed._pass_row(random_problem(1, groups=7))
-    assert re.fullmatch(r"    7 groups: \d+\.\d{3} s", row)
+    row = training_speed._pass_row(random_problem(1, groups=7), "cpu")
+    assert re.fullmatch(r"    7 groups, cpu: \d+\.\d{3} s", row)
     assert len(plans) == 1 + training_speed.PASSES
     assert all(plan.greedy.all() and np.all(plan.starts == NO_DEVICE) for plan in plans)
+
+
+def test_a_policy_s_training_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[api.TrainRequest] = []
+    train = api.train
+
+    def noted(request: api.TrainRequest, emit: api.Emit, should_stop: api.ShouldStop) -> bytes:
+        asked.append(request)
+        return train(request, emit, should_stop)
+
+    monkeypatch.setattr(api, "train", noted)
+    monkeypatch.setattr(training_speed, "POLICY_STEPS", 2)
+    graph = random_graph("series-parallel", 6, np.random.default_rng(0))
+    row = training_speed._policy_row(graph, "cpu")
+    assert re.fullmatch(rf"{graph.grouping.group_count:5} groups, cpu: \d+\.\d s", row)
+    assert [request.settings["reinforcement_batches"] for request in asked] == [1, 2]
