@@ -91,7 +91,8 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     keys = {case: key_of(case, scope.seeds, digest) for case in cases(scope)}
     if any(case.graph == UNROLLED and key not in kept for case, key in keys.items()):
         graph_named(UNROLLED, report)  # the children find it
-    orders = {_named(case): key for case, key in keys.items()}
+    longest_first = sorted(keys, key=lambda case: -case.seconds)
+    orders = {_named(case): keys[case] for case in longest_first}
     measure_missing(kept, f"{__name__}:in_child", orders, scope.processes, report)
     found = {case: kept[key] for case, key in keys.items()}
     return write_page(folder, NAME, page(found, scope, kept.made(keys.values()), digest))
