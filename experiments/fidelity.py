@@ -262,8 +262,12 @@ def draw(found: Mapping[str, Mapping[str, dict[str, Any] | str]], path: Path) ->
                 rows = report["placements"]
                 simulated = [row["simulated_step_time_us"] / 1e3 for row in rows]
                 panel.scatter(simulated, [row["step_time_us"] / 1e3 for row in rows], s=8, label=words)
-        panel.axline((0, 0), slope=1, color="grey", linewidth=0.8)
-        panel.set(title=graph, xlabel="simulated step, ms")
+        if panel.collections:
+            panel.axline((0, 0), slope=1, color="grey", linewidth=0.8)
+            panel.set(title=graph, xlabel="simulated step, ms")
+        else:
+            panel.set(title=graph, xticks=(), yticks=())
+            panel.text(0.5, 0.5, "refused: too noisy", transform=panel.transAxes, ha="center")
     axes[0][0].set(ylabel="measured step, ms")
     if axes[0][0].get_legend_handles_labels()[0]:
         axes[0][0].legend(fontsize="small")
