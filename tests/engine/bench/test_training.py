@@ -73,7 +73,9 @@ def test_a_policy_s_training_has_its_row(monkeypatch: pytest.MonkeyPatch) -> Non
     asked: list[api.TrainRequest] = []
     train = api.train
 
-    def noted(request: api.TrainRequest, emit: Callable[[api.TrainingProgress], None], should_stop: api.ShouldStop) -> bytes:
+    def noted(
+        request: api.TrainRequest, emit: Callable[[api.TrainingProgress], None], should_stop: api.ShouldStop
+    ) -> bytes:
         asked.append(request)
         return train(request, emit, should_stop)
 
