@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.episodes import EpisodePlan
 from engine.policies.family_training import train_policy
 from engine.policies.learner import Learner
 from engine.policies.settings import make_training_settings
@@ -13,6 +15,8 @@ from experiments.policies.controls.learners import (
     STAYS,
     CreditedLearner,
     ExpertLearner,
+    RepeatedLearner,
+    RepeatedProblem,
     single_moves,
     soft_labels,
 )
@@ -56,7 +60,7 @@ def test_labels_fall_with_the_loss_and_leave_out_what_is_not_allowed() -> None:
     assert labels[1].tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
 
 
-@pytest.mark.parametrize("learner_type", [CreditedLearner, ExpertLearner])
+@pytest.mark.parametrize("learner_type", [CreditedLearner, ExpertLearner, RepeatedLearner])
 def test_each_way_learns_and_learns_otherwise(learner_type: type[Learner]) -> None:
     problems = [TrainingProblem("small", "2xGPU", small_problem(number, ops=12, devices=2)) for number in range(2)]
     settings = make_training_settings({**COUNTED, "reinforcement_batches": 12, "batch_episodes": 4})
@@ -66,4 +70,24 @@ def test_each_way_learns_and_learns_otherwise(learner_type: type[Learner]) -> No
     ]
     own, again, other = (np.concatenate([array.ravel() for array in policy.weights.values()]) for policy in found)
     assert np.array_equal(own, again) and np.isfinite(own).all() and not np.array_equal(own, other)
-    assert found[0].card.evaluations > found[2].card.evaluations
+    assert (found[0].card.evaluations > found[2].card.evaluations) is (learner_type is not RepeatedLearner)
+
+
+def test_half_of_the_batches_begin_where_a_greedy_pass_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [TrainingProblem("small", "2xGPU", small_problem(0, ops=12, devices=2))]
+    settings = make_training_settings({**COUNTED, "reinforcement_batches": 40, "batch_episodes": 4})
+    plan_of, starts = RepeatedProblem._plan, []
+
+    def seen(self: RepeatedProblem, traversal: str, batch: int, rng: np.random.Generator) -> EpisodePlan:
+        plan = plan_of(self, traversal, batch, rng)
+        if batch == 4:
+            starts.append(plan.starts)
+        return plan
+
+    monkeypatch.setattr(RepeatedProblem, "_plan", seen)
+    train_policy(problems, (), settings, 0, lambda _: None, lambda: False, learner_type=RepeatedLearner)
+    begun = [not (each == NO_DEVICE).any() for each in starts]
+    assert len(begun) == 40 and 10 < sum(begun) < 30
+    assert all(
+        (each == each[0]).all() and problems[0].problem.respects(each).all() for each in starts if each[0, 0] >= 0
+    )

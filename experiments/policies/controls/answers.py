@@ -1,7 +1,7 @@
 """Placements of a graph by quick means, each with the evaluations that it took, and a sweep after any of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,8 @@ from experiments.best_found import ledger_of_run
 LISTS = ("heft", "m_etf", "m_sct")
 ORDERS = 16
 """drawn topological orders, beside the usual one"""
+FURTHER_PASSES = 3
+"""each from the end of the one before"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,17 @@ def _work_us(problem: PlacementProblem) -> NDArray[np.float64]:
     return np.asarray(np.nan_to_num(problem.op_time_us).max(axis=0) + 1e-6)
 
 
+def in_further_passes(
+    policy: TrainedPolicy, problem: PlacementProblem, first: NDArray[np.int32], rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """[FURTHER_PASSES, groups] greedy passes of `policy` in a row, the first from the placement `first` [groups]."""
+    sample = _greedy_passes(policy, problem, "topological", 1, rng)
+    ends = [first]
+    for _ in range(FURTHER_PASSES):
+        ends.append(sample(ends[-1][None, :])[0])
+    return np.stack(ends[1:])
+
+
 def in_orders(
     policy: TrainedPolicy,
     problem: PlacementProblem,
@@ -122,6 +135,13 @@ def in_orders(
     traversal: str = "random_topological",
 ) -> NDArray[np.int32]:
     """[count, groups] greedy passes of `policy` in orders of `traversal`, by default drawn topological ones."""
+    return _greedy_passes(policy, problem, traversal, count, rng)(None)
+
+
+def _greedy_passes(
+    policy: TrainedPolicy, problem: PlacementProblem, traversal: str, count: int, rng: np.random.Generator
+) -> Callable[[NDArray[np.int32] | None], NDArray[np.int32]]:
+    """From starts [count, groups], or from nowhere, to the ends [count, groups] of greedy episodes."""
     from engine.placeto.episodes import make_episode_plan  # torch takes seconds to load
     from engine.placeto.features import fastest_device_placement, group_graph
     from engine.placeto.networks import bound_network, make_network
@@ -130,5 +150,10 @@ def in_orders(
     graph = group_graph(problem, settings.prior)
     network = make_network(settings, problem.device_count, rng, policy.weights)
     actor = bound_network(settings, graph, network, None)
-    plan = make_episode_plan(settings, graph, fastest_device_placement(graph), True, rng)
-    return actor.sample(replace(plan, greedy=np.ones(count, dtype=np.bool_)), lambda: None).ends()
+
+    def ends(starts: NDArray[np.int32] | None) -> NDArray[np.int32]:
+        plan = make_episode_plan(settings, graph, fastest_device_placement(graph), True, rng)
+        plan = replace(plan, greedy=np.ones(count, dtype=np.bool_))
+        return actor.sample(plan if starts is None else replace(plan, starts=starts), lambda: None).ends()
+
+    return ends

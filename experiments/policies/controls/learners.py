@@ -2,10 +2,11 @@
 
 Credit of single moves: the simulator says for the best end of a batch what each group alone would cost on each device;
 in the episode that led there, each decision learns these soft labels. Expert iteration: a short search from the best
-end finds a better placement nearby, which is imitated.
+end finds a better placement nearby, which is imitated. Second passes: half of the batches begin where the policy's own
+greedy pass ends, so that it learns to improve a placement.
 
-Source: Addanki et al. 2019, section 2 (a reward for each decision); Anthony, Tian, Barber: Thinking fast and slow with
-deep learning and tree search, NeurIPS 2017 (expert iteration).
+Source: Addanki et al. 2019, section 2 (a reward for each decision; an episode improves a placement); Anthony, Tian,
+Barber: Thinking fast and slow with deep learning and tree search, NeurIPS 2017 (expert iteration).
 """
 
 from dataclasses import replace
@@ -30,6 +31,8 @@ EXPERT_HEAT = 0.0003
 """of the short search, which shall end near where it begins"""
 MIXED = 4
 """one batch in so many is of expert iteration"""
+SECOND_PASSES = 0.5
+"""share of the batches that begin where a greedy pass ends"""
 MAY_NOT, STAYS = -2, -1
 
 
@@ -129,6 +132,27 @@ class ExpertProblem(CreditedProblem):
         return len(ends) + problem.ledger.used
 
 
+class RepeatedProblem(ProblemLearner):
+    """Half of the batches of reinforcement begin where the policy's own greedy pass ends, the others nowhere."""
+
+    _start: NDArray[np.int32] | None = None
+    """[groups] where this batch begins, if not nowhere"""
+
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
+        if rng.random() < SECOND_PASSES:
+            first = self._plan(traversal, 1, rng)
+            greedy = replace(first, greedy=np.ones(1, dtype=np.bool_))
+            self._start = self._actor.sample(greedy, lambda: None).ends()[0]
+        try:
+            return super().explore(traversal, progress, rng)
+        finally:
+            self._start = None
+
+    def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> EpisodePlan:
+        plan = super()._plan(traversal, batch, rng)
+        return plan if self._start is None else replace(plan, starts=np.tile(self._start, (batch, 1)))
+
+
 class CreditedLearner(Learner):
     """A training with credit of single moves."""
 
@@ -139,6 +163,12 @@ class ExpertLearner(Learner):
     """A training with expert iteration."""
 
     of_a_problem = ExpertProblem
+
+
+class RepeatedLearner(Learner):
+    """A training with second passes."""
+
+    of_a_problem = RepeatedProblem
 
 
 def _only(episodes: SampledEpisodes, index: int) -> SampledEpisodes:

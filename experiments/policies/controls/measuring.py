@@ -27,6 +27,7 @@ from experiments.policies.controls.answers import (
     QuickAnswer,
     best_of,
     copied,
+    in_further_passes,
     in_orders,
     listed,
     nearest,
@@ -46,7 +47,7 @@ SAMPLES = 16
 """sampled passes beside the greedy one"""
 KNOWN = "best known"
 WITHOUT_POLICY = ("one device", "HEFT", "m-ETF", "best list schedule", "nearest graph's placement")
-OF_POLICIES = ("greedy pass", "best of 17 passes", "best of 17 orders")
+OF_POLICIES = ("greedy pass", "best of 17 passes", "best of 17 orders", "best of 4 in a row")
 """answers, in the order of the table"""
 KINDS = (
     "trained",
@@ -55,6 +56,7 @@ KINDS = (
     "with drawn problems",
     "credit of single moves",
     "expert iteration",
+    "second passes",
 )
 """of policies"""
 UNTRAINED: dict[str, Json] = {
@@ -177,11 +179,16 @@ def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
 
 
 def _learner_of(kind: str) -> "type[Learner] | None":
-    from experiments.policies.controls.learners import CreditedLearner, ExpertLearner  # torch takes seconds to load
+    from experiments.policies.controls.learners import (  # torch takes seconds to load
+        CreditedLearner,
+        ExpertLearner,
+        RepeatedLearner,
+    )
 
     others: dict[str, type[Learner]] = {
         "credit of single moves": CreditedLearner,
         "expert iteration": ExpertLearner,
+        "second passes": RepeatedLearner,
     }
     return others.get(kind)
 
@@ -209,7 +216,8 @@ def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progres
 def _passes(policy: TrainedPolicy, problem: PlacementProblem, seed: int) -> dict[str, QuickAnswer | None]:
     passes = proposals(policy, problem, np.random.default_rng(seed), SAMPLES)
     ordered = in_orders(policy, problem, np.random.default_rng([seed, 1]))
-    tried = (passes[:1], passes, np.concatenate([passes[:1], ordered]))
+    again = in_further_passes(policy, problem, passes[0], np.random.default_rng([seed, 2]))
+    tried = (passes[:1], passes, np.concatenate([passes[:1], ordered]), np.concatenate([passes[:1], again]))
     return {name: best_of(problem, each) for name, each in zip(OF_POLICIES, tried, strict=True)}
 
 

@@ -105,10 +105,10 @@ the best of auto with {scope.evaluations:,} evaluations and of all answers here,
 seeds 0 to {scope.seeds - 1}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
 does what is further behind. A policy is trained on {scope.train_graphs} graphs of each family, all three together,
 {scope.train_seconds:g} s of one processor. `with drawn problems`: in half of its batches on problems drawn at random,
-other ones than here. `credit of single moves` and `expert iteration`: other ways to learn from a batch
-(`experiments/policies/controls/learners.py`). The sweep puts each group in turn on the device that is best for it then.
-The nearest graph is the training graph with most op names in common; ops go where its ops of their name or scope
-are."""
+other ones than here. `credit of single moves`, `expert iteration` and `second passes`: other ways to learn from a batch
+(`experiments/policies/controls/learners.py`). `best of 4 in a row`: the greedy pass and three more, each from the end
+of the one before. The sweep puts each group in turn on the device that is best for it then. The nearest graph is the
+training graph with most op names in common; ops go where its ops of their name or scope are."""
 
 
 def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]:
