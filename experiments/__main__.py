@@ -59,6 +59,12 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.published.scope:make_published_scope",
     ),
+    "generalisation": Experiment(
+        "experiments.policies.generalisation.table:run",
+        "six hours of one core",
+        scoped=True,
+        scope="experiments.policies.generalisation.table:make_generalisation_scope",
+    ),
     "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
     "known_optima": Experiment(
         "experiments.policies.known_optima:run",

@@ -75,10 +75,15 @@ SHAPES: dict[str, Callable[[int, np.random.Generator], EdgeList]] = {
 
 def random_graph(shape: str, ops: int, rng: np.random.Generator) -> PreparedGraph:
     """A random graph of about `ops` ops in one of `SHAPES`, with each op as a group."""
-    pairs = np.array(sorted(set(SHAPES[shape](ops, rng)), key=lambda pair: (pair[1], pair[0])), dtype=np.int32)
+    return graph_of_edges(shape, SHAPES[shape](ops, rng), rng)
+
+
+def graph_of_edges(name: str, edges: EdgeList, rng: np.random.Generator) -> PreparedGraph:
+    """A graph with these edges, each from a lower to a higher op, with random costs and each op as a group."""
+    pairs = np.array(sorted(set(edges), key=lambda pair: (pair[1], pair[0])), dtype=np.int32)
     count = int(pairs.max()) + 1
     graph = ComputationGraph(
-        name=shape,
+        name=name,
         op_names=tuple(f"op_{index}" for index in range(count)),
         op_types=("",) * count,
         edge_source=pairs[:, 0].copy(),

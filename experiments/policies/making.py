@@ -1,6 +1,7 @@
 """Policies for experiments: each trained in a child and kept in the work folder; a second call continues."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.policies.family_training import train_policy
+from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import TrainingProgress
+from engine.policies.training_problem import TrainingProblem, TrainingProgress
 from experiments.folders import below_root
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import ExperimentScope, make_scope
@@ -38,21 +40,26 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
         for graph in graphs_of(scope.of(families), family, "train")
         for cluster in scope.cluster_names
     ]
-    path = policy_path(scope, families, seed)
+    settings = scope.of(families).training_settings()
+    train_to_file(problems, settings, seed, policy_path(scope, families, seed))
+    return {}, {}
+
+
+def train_to_file(problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, seed: int, path: Path) -> None:
+    """Train one policy and write its file; its progress and a state to continue from lie beside it meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     checkpoint, log = path.with_suffix(".state"), path.with_suffix(".log")
 
     def log_progress(progress: TrainingProgress) -> None:
         gap = "" if progress.mean_gap is None else f", {progress.mean_gap:+.1%} of the best known"
         log.write_text(f"{progress.stage} {progress.done:.0%} {progress.seconds:.0f} s{gap}\n")
 
-    settings = scope.of(families).training_settings()
     state = checkpoint.read_bytes() if checkpoint.exists() else None
     policy = train_policy(
         problems, (), settings, seed, log_progress, lambda: False, state, lambda kept: write_whole(checkpoint, kept)
     )
     write_whole(path, policy.to_bytes())
     checkpoint.unlink(missing_ok=True)
-    return {}, {}
 
 
 def read_policy(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> TrainedPolicy:
