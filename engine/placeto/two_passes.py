@@ -7,6 +7,7 @@ a schedule of whole groups makes them wait too long. Here the work of a group is
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.distinct_rows import distinct_rows
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
@@ -63,9 +64,8 @@ def _sent(problem: PlacementProblem, chosen: NDArray[np.bool_]) -> tuple[NDArray
     source, target = _groups_of_edges(problem)
     taken = chosen & (graph.edge_output != CONTROL)
     output = costs.output_offset[graph.edge_source[taken]] + graph.edge_output[taken]
-    flows = np.stack([source[taken], target[taken], output], axis=1)
-    sent, flow_of_edge = np.unique(flows, axis=0, return_inverse=True)
+    sent, flow_of_edge = distinct_rows((source[taken], target[taken], output))
     trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[taken], flow_of_edge, len(sent))
-    pairs, pair_of = np.unique(sent[:, :2], axis=0, return_inverse=True)
+    pairs, pair_of = distinct_rows((sent[:, 0], sent[:, 1]))
     moved = moved_bytes(costs.output_bytes[sent[:, 2]], trips)
-    return pairs, np.bincount(pair_of.reshape(-1), weights=moved, minlength=len(pairs)).astype(np.float64)
+    return pairs, np.bincount(pair_of, weights=moved, minlength=len(pairs)).astype(np.float64)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, SENDER_CODE, Cluster
 from engine.files.compiled import compiled, inlined
+from engine.graphs.distinct_rows import distinct_rows
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.gradients import are_gradients
@@ -158,9 +159,8 @@ def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
     count = len(group)
     source, target = task_of_op[graph.edge_source], task_of_op[graph.edge_target]
     onward = source < target
-    edges = np.stack([source, graph.edge_source.astype(np.int64), graph.edge_output.astype(np.int64)], axis=1)[onward]
-    flows, flow_of_edge = np.unique(edges, axis=0, return_inverse=True)
-    inputs = np.unique(np.stack([flow_of_edge.reshape(-1).astype(np.int64), target[onward]], axis=1), axis=0)
+    flows, flow_of_edge = distinct_rows((source[onward], graph.edge_source[onward], graph.edge_output[onward]))
+    inputs, _ = distinct_rows((flow_of_edge, target[onward]))
     sizes, data = np.zeros(len(flows)), flows[:, 2] != CONTROL
     sizes[data] = costs.output_bytes[costs.output_offset[flows[data, 1]] + flows[data, 2]]
     trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[onward], flow_of_edge, len(flows))

@@ -11,10 +11,10 @@ from experiments.keeping.kept_results import KeptResults
 from experiments.policies.controls import answers, table
 from experiments.policies.controls.answers import best_of, copied, listed, nearest, one_device, swept
 from experiments.policies.controls.measuring import (
+    CHANGES,
     CLUSTERS,
     COLUMNS,
     DRAWN,
-    FAMILIES,
     KINDS,
     KNOWN,
     OF_POLICIES,
@@ -24,7 +24,7 @@ from experiments.policies.controls.measuring import (
     problem_at,
     settings_of,
 )
-from experiments.policies.controls.table import make_controls_scope, needs_no_policy, page, policy_key, quick_key
+from experiments.policies.controls.table import make_controls_scope, page, policy_key, quick_key
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.small_runs import prepared_graph
 
@@ -66,6 +66,7 @@ def test_the_nearest_graph_has_most_names_in_common() -> None:
 def test_every_kind_of_training_has_settings_and_an_untrained_one_learns_nothing() -> None:
     assert all(settings_of(SCOPE, kind) for kind in KINDS)
     assert settings_of(SCOPE, "untrained")["learning_rate_end"] == 0.0
+    assert CHANGES.keys() < set(KINDS) and settings_of(SCOPE, "wider network") == {"seconds": 1.0, "hidden_width": 128}
 
 
 def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double(tmp_path: Path) -> None:
@@ -93,11 +94,6 @@ def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double
     assert row["greedy pass, untrained"][2].startswith("+100.0 %")
     assert row["nearest graph's placement"][4] == "–" != row["one device"][4]
     assert len(CLUSTERS) == 4 and table.NAME in table.COMMAND
-
-
-def test_only_answers_without_a_policy_count_from_another_state_of_the_code() -> None:
-    assert needs_no_policy(quick_key(SCOPE, FAMILIES[0]), "another")
-    assert not needs_no_policy(policy_key(SCOPE, "trained", 0), "another")
 
 
 def test_kinds_are_names_with_commas() -> None:

@@ -20,7 +20,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.settings.fields import number, refused, require_allowed, text, whole
 from experiments.best_found import ledger_of_run
-from experiments.family_graphs import first_graphs
+from experiments.family_graphs import first_graphs, further_graphs
 from experiments.keeping.kept_results import RESULT
 from experiments.policies.controls.answers import (
     LISTS,
@@ -57,6 +57,9 @@ KINDS = (
     "credit of single moves",
     "expert iteration",
     "second passes",
+    "more graphs",
+    "wider network",
+    "four updates a batch",
 )
 """of policies"""
 UNTRAINED: dict[str, Json] = {
@@ -68,8 +71,16 @@ UNTRAINED: dict[str, Json] = {
     "learning_rate_end": 0.0,
 }
 """one step at a rate so small that the weights stay those that were drawn"""
+MORE_GRAPHS = 44
+"""further ones of a family, where it has so many"""
 POOL = 256
 """drawn problems at a time, where they take part"""
+CHANGES: dict[str, dict[str, Json]] = {
+    "with drawn problems": {"drawn": POOL},
+    "wider network": {"hidden_width": 128},
+    "four updates a batch": {"epochs": 4},
+}
+"""of the settings of kinds that differ from `trained` in nothing else"""
 TRIED_SEED = 99
 """of the drawn problems on which answers are tried; trainings have seeds from 0"""
 
@@ -174,8 +185,13 @@ def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
     if kind == "imitation alone":  # the shares are of twice the seconds, of which reinforcement gets none
         shares: dict[str, Json] = {"teacher_share": 0.075, "imitation_share": 0.425, "reinforcement_batches": 1}
         return {"seconds": 2 * scope.train_seconds, **shares}
-    drawn: dict[str, Json] = {"drawn": POOL} if kind == "with drawn problems" else {}
-    return {"seconds": scope.train_seconds, **drawn}
+    return {"seconds": scope.train_seconds, **CHANGES.get(kind, {})}
+
+
+def _graphs_of(scope: ControlsScope, family: str, kind: str) -> list[PreparedGraph]:
+    """The graphs of a family that a training of a kind is on; none of them is tried."""
+    graphs = split_of(scope, family)[0]
+    return graphs + further_graphs(family, "train", MORE_GRAPHS) if kind == "more graphs" else graphs
 
 
 def _learner_of(kind: str) -> "type[Learner] | None":
@@ -200,7 +216,7 @@ def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progres
     problems = [
         TrainingProblem(f"{family}-{index}", cluster, problem_on(graph, cluster, clock=time.process_time))
         for family in FAMILIES
-        for index, graph in enumerate(split_of(scope, family)[0])
+        for index, graph in enumerate(_graphs_of(scope, family, order["kind"]))
         for cluster in CLUSTERS
     ]
     settings = make_training_settings({**settings_of(scope, order["kind"]), "torch_device": "cpu"})

@@ -10,13 +10,14 @@ from typing import Any
 from engine import VERSION
 from engine.events import Json
 from engine.settings.making import make_settings
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
+from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing, of_any_code
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.measuring import (
     CLUSTERS,
     COLUMNS,
     KINDS,
+    MORE_GRAPHS,
     OF_POLICIES,
     WITHOUT_POLICY,
     ControlsScope,
@@ -39,7 +40,7 @@ def make_controls_scope(settings: Mapping[str, Json]) -> ControlsScope:
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Measure what `folder`/kept/controls.jsonl lacks, write `folder`/controls.md, and return the page."""
     scope = make_controls_scope(settings or {})
-    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=needs_no_policy)
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     quick = {f"{column}, without a policy": quick_key(scope, column) for column in COLUMNS}
     measure_missing(kept, "experiments.policies.controls.measuring:quick_in_child", quick, scope.processes, report)
     policies = {
@@ -47,14 +48,6 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     }
     measure_missing(kept, "experiments.policies.controls.measuring:policy_in_child", policies, scope.processes, report)
     return write_page(folder, NAME, page(kept, scope))
-
-
-def needs_no_policy(key: Measurement, _code: str) -> bool:
-    """Whether a measurement is of answers without a policy, which count from any state of the code.
-
-    They are what a change of a policy is measured against, and take longer than two trainings.
-    """
-    return "column" in key
 
 
 def _kinds(scope: ControlsScope) -> list[str]:
@@ -97,18 +90,26 @@ def page(kept: KeptResults, scope: ControlsScope) -> str:
 def _head(scope: ControlsScope, made: str) -> str:
     return f"""# Controls: answers without a search
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {made}.
+`{COMMAND}`; Placeto Explorer {VERSION}; {made}. Kinds were added one after the other; no
+later state of the code changes what an earlier kind learns, but trainings of a later one have a few more batches in
+their seconds.
 
 Graphs of each family's training split, {scope.graphs} each, were left out of all trainings here, on
 {", ".join(CLUSTERS)}; beside them are {scope.drawn} problems that were drawn at random. Figures are relative gaps to
 the best of auto with {scope.evaluations:,} evaluations and of all answers here, the mean over graphs, clusters and
 seeds 0 to {scope.seeds - 1}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
 does what is further behind. A policy is trained on {scope.train_graphs} graphs of each family, all three together,
-{scope.train_seconds:g} s of one processor. `with drawn problems`: in half of its batches on problems drawn at random,
-other ones than here. `credit of single moves`, `expert iteration` and `second passes`: other ways to learn from a batch
-(`experiments/policies/controls/learners.py`). `best of 4 in a row`: the greedy pass and three more, each from the end
-of the one before. The sweep puts each group in turn on the device that is best for it then. The nearest graph is the
-training graph with most op names in common; ops go where its ops of their name or scope are."""
+{scope.train_seconds:g} s of one processor.
+
+- `with drawn problems`: in half of its batches on problems drawn at random, other ones than here.
+- `more graphs`: {MORE_GRAPHS} further ones of each family.
+- `wider network`: hidden layers of 128 instead of 64. `four updates a batch` instead of two.
+- `credit of single moves`, `expert iteration` and `second passes`: other ways to learn from a batch
+  (`experiments/policies/controls/learners.py`).
+- `best of 4 in a row`: the greedy pass and three more, each from the end of the one before.
+- The sweep puts each group in turn on the device that is best for it then.
+- The nearest graph is the training graph with most op names in common; ops go where its ops of their name or scope
+  are."""
 
 
 def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]:

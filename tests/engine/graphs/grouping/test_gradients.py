@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.graphs.grouping.gradients import NO_OP, forward_ops, join_gradients
+from engine.graphs.grouping.gradients import NO_OP, are_gradients, forward_ops, join_gradients
 from engine.graphs.grouping.grouping import group_ops
 from tests.engine.graphs.graph_samples import assert_consistent, make_costs, make_graph, members
 
@@ -34,6 +34,12 @@ def test_names_of_gradients(name: str, forward: str | None) -> None:
     found = forward_ops([*names, name] if name not in names else names)
     assert found[-1 if name not in names else names.index(name)] == index
     assert found[: len(names)].tolist() == others
+
+
+@pytest.mark.parametrize("name", ["gradients/x", "a/gradients_1/b", "gradient_tape/x", "a/gradient_tape_12/b"])
+def test_a_scope_of_gradients_marks_the_backward_pass(name: str) -> None:
+    others = ["mygradients/x", "a/gradients", "gradients_x/b", "gradient/x", "gradients_tape/x", "gradient_tapes/x"]
+    assert are_gradients([name, *others]).tolist() == [True, *[False] * len(others)]
 
 
 def test_the_nearest_scope_that_fits_counts() -> None:
