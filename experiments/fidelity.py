@@ -140,6 +140,7 @@ def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine)
             )
         except SettingsError as error:  # too noisy: the page says so
             found[costing.words] = str(error)
+            break
     return found
 
 

@@ -58,7 +58,8 @@ def measure_many(
     with `step_time_us` (the median of its steps), `fastest_us`, `rounds_us` (medians) and `simulated_step_time_us`;
     `noise` and `spread`, see `MeasuredSteps`; and `fidelity`, see `fidelity.fidelity`. Raises GraphError,
     PlacementError, ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread,
-    so that the measurements say nothing of the order of the placements; the rounds stay.
+    so that the measurements say nothing of the order of the placements. A further call for more rounds goes on from
+    these, one for as many measures them all anew.
     """
     _require_counts(len(placements), rounds)
     graph = GraphToMeasure(path, suffix, options, limits, cluster, steps)
@@ -69,6 +70,8 @@ def measure_many(
     order = graph.order(prepared.graph.op_names, _devices_of_ops(prepared.graph.op_names, placements, graph.names))
     digest = _digest(order)
     made = _kept_rounds(kept, digest)
+    if len(made) >= rounds and not _tells(MeasuredSteps.of_rounds(made[:rounds], len(placements))):
+        made = []  # the machine was too noisy then
     for number in range(len(made), rounds):
         made.append(graph.round(order, number, rounds, report_progress, pulse))
         _keep(kept, digest, made)
@@ -235,9 +238,14 @@ def _order_of_visits(placements: int, number: int) -> list[int]:
     return [0, *rng.permutation(np.arange(1, placements)).tolist(), 0]
 
 
+def _tells(measured: MeasuredSteps) -> bool:
+    """Whether two measurements of one placement differ less than those of two placements."""
+    return measured.noise <= NOISE_SHARE * measured.spread
+
+
 def _require_telling(measured: MeasuredSteps) -> None:
-    """Raise SettingsError where two measurements of one placement differ like those of two placements."""
-    if measured.noise > NOISE_SHARE * measured.spread:
+    """Raise SettingsError where the measurements say nothing of the order of the placements."""
+    if not _tells(measured):
         raise SettingsError(
             f"the machine is too noisy to tell these placements apart: one placement differs from itself by "
             f"{100 * measured.noise:.1f} %, the placements from each other by {100 * measured.spread:.1f} %",

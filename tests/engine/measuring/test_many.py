@@ -72,15 +72,32 @@ def test_noise_that_hides_the_order_is_refused_with_its_figure(
     placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "rounds.json"
-    monkeypatch.setattr(many, "_digest", lambda _order: "of these")
-    visits = [[0, 100.0, 100.0], [1, 110.0, 110.0], [2, 121.0, 121.0], [0, 120.0, 120.0]]
-    kept.write_text(json.dumps({"of": "of these", "rounds": [visits]}))
+    monkeypatch.setattr(many.GraphToMeasure, "round", lambda *_: NOISY)
     with pytest.raises(SettingsError) as raised:
         measure(tiny_cnn_path, placements, kept, rounds=1)
+    assert json.loads(kept.read_text())["rounds"] == [NOISY]
     assert str(raised.value).startswith(
         "measure: the machine is too noisy to tell these placements apart: one placement differs from itself by "
         "12.9 %, the placements from each other by 9.5 %; allowed: the first at most 0.5 of the second; try an idle "
     )
+
+
+NOISY = [[0, 100.0, 100.0], [1, 110.0, 110.0], [2, 121.0, 121.0], [0, 120.0, 120.0]]
+QUIET = [*NOISY[:-1], [0, 101.0, 101.0]]
+
+
+def test_refused_rounds_are_measured_anew_and_more_rounds_go_on_from_them(
+    placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "rounds.json"
+    monkeypatch.setattr(many, "_digest", lambda _order: "of these")
+    kept.write_text(json.dumps({"of": "of these", "rounds": [NOISY]}))
+    monkeypatch.setattr(many.GraphToMeasure, "round", lambda *_: QUIET)
+    assert measure(tiny_cnn_path, placements, kept, rounds=1)["rounds"] == 1
+    assert json.loads(kept.read_text())["rounds"] == [QUIET]
+    kept.write_text(json.dumps({"of": "of these", "rounds": [NOISY]}))
+    measure(tiny_cnn_path, placements, kept, rounds=12)
+    assert json.loads(kept.read_text())["rounds"] == [NOISY, *[QUIET] * 11]
 
 
 def test_a_round_may_take_long_but_no_step_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
