@@ -10,6 +10,16 @@ from torch import Tensor, nn
 from engine.errors import SettingsError
 
 
+class UnsetLinear(nn.Linear):
+    """A linear layer whose first weights are those of `initialise`, or a policy's.
+
+    Torch's own take most of the time in which a network is made, even where they are not drawn.
+    """
+
+    def reset_parameters(self) -> None:
+        """Leave them unset."""
+
+
 def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch.device) -> None:
     """Fill a network made on the `meta` device from `rng`, never from torch's global generator.
 

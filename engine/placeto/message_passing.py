@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
+from engine.placeto.choices import UnsetLinear
 from engine.placeto.edge_features import EDGE_FEATURES, message_edges
 from engine.placeto.features import GroupGraph, group_features
 
@@ -49,7 +50,7 @@ def groups_of_graph(data: Data) -> Tensor | float:
 
 def two_layers(width_in: int, width_out: int) -> nn.Sequential:
     """Two linear layers, with a hidden ReLU layer as wide as the input."""
-    return nn.Sequential(nn.Linear(width_in, width_in), nn.ReLU(), nn.Linear(width_in, width_out))
+    return nn.Sequential(UnsetLinear(width_in, width_in), nn.ReLU(), UnsetLinear(width_in, width_out))
 
 
 class DirectedRounds(nn.Module):
@@ -59,8 +60,8 @@ class DirectedRounds(nn.Module):
         super().__init__()
         self.rounds = rounds
         self.own = two_layers(width_in, width)
-        self.message_network = nn.Linear(width, width)
-        self.edge_network = nn.Linear(EDGE_FEATURES, width, bias=False)
+        self.message_network = UnsetLinear(width, width)
+        self.edge_network = UnsetLinear(EDGE_FEATURES, width, bias=False)
         self.update_network = two_layers(width, width)
 
     def forward(self, features: Tensor, edges: Tensor, seen: Tensor, has_neighbour: Tensor) -> Tensor:

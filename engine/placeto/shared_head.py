@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from engine.placeto.choices import log_probabilities
+from engine.placeto.choices import UnsetLinear, log_probabilities
 from engine.placeto.device_view import DEVICE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
 from engine.placeto.group_sums import Decisions, group_sums
@@ -40,14 +40,14 @@ class SharedHead(nn.Module):
         super().__init__()
         self.hidden = hidden
         self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds)
-        self.embedding = nn.Linear(GROUP_FEATURES + 2 * width, width)
-        self.own = nn.Linear(width, hidden)
-        self.roles = nn.Linear(width, 3 * hidden, bias=False)
-        self.view = nn.Linear(DEVICE_FEATURES, hidden, bias=False)
-        self.second = nn.Linear(hidden, hidden)
-        self.together = nn.Linear(hidden, hidden, bias=False)
-        self.score = nn.Linear(hidden, 1, bias=False)
-        self.view_score = nn.Linear(DEVICE_FEATURES, 1, bias=False)
+        self.embedding = UnsetLinear(GROUP_FEATURES + 2 * width, width)
+        self.own = UnsetLinear(width, hidden)
+        self.roles = UnsetLinear(width, 3 * hidden, bias=False)
+        self.view = UnsetLinear(DEVICE_FEATURES, hidden, bias=False)
+        self.second = UnsetLinear(hidden, hidden)
+        self.together = UnsetLinear(hidden, hidden, bias=False)
+        self.score = UnsetLinear(hidden, 1, bias=False)
+        self.view_score = UnsetLinear(DEVICE_FEATURES, 1, bias=False)
 
     def project(self, data: Data) -> Projections:
         """Embed the groups of `data` (`message_passing.data_of`), each graph of a `Batch` as if it were alone.

@@ -85,6 +85,19 @@ def test_trainings_are_the_shipped_one_those_on_all_and_those_without_each_famil
     ]
 
 
+def test_the_page_speaks_of_trainings_only_where_there_are_some(tmp_path: Path) -> None:
+    scope = make_generalisation_scope({"seeds": 0, "left_out_seeds": 0, "graphs": 1})
+    kept = KeptResults(tmp_path / "kept.jsonl")
+    for column in COLUMNS:
+        places_there = [f"{kind}/0 on 2xK80" for kind in OTHER_KINDS] if column == OTHER else ["0 on 2xK80"]
+        alone: Any = {place: {ONE_DEVICE: 200.0, LISTED: 120.0, SEARCH: 105.0} for place in places_there}
+        found: Any = dict.fromkeys(places_there, row(110.0, 100.0, 100.0))
+        kept.add(alone_key(scope, column), alone)
+        kept.add(policy_key(scope, PolicyTraining(SHIPPED, 0), column), {PLACES: found, COLD_SECONDS: 2.0})
+    text = page(kept, scope)
+    assert "shipped: greedy pass" in text and "all families" not in text and "family left out" not in text
+
+
 def row(greedy: float | None, swept: float, auto: float) -> dict[str, Any]:
     return {GREEDY: [greedy, swept], BEST: [swept, swept], WITH_POLICY: auto, PASS_SECONDS: 0.05}
 

@@ -49,7 +49,7 @@ class GeneralisationScope:
 
     train_seconds: float = number(2400.0, 1e-3, 1e7, "of the processor, for each training")
     train_graphs: int = whole(22, 1, 22, "of each family, the first ones of its training split")
-    seeds: int = whole(3, 1, 1000, "trainings on all families")
+    seeds: int = whole(3, 0, 1000, "trainings on all families")
     left_out_seeds: int = whole(1, 0, 1000, "trainings without each family")
     graphs: int = whole(10, 1, 10, "held-out graphs of each family")
     search_seconds: float = number(10.0, 1e-3, 1e5, "of the processor, for auto without a policy")

@@ -199,13 +199,22 @@ which nine in ten are; what does not fit counts as {MISFIT - 1:.0%}, and so does
 {scope.graphs} held-out graphs of each family on 2 K80s, 4 K80s, 8 V100s, and 2 V100s with 2 K80s; the zoo on the first
 three; 40 graphs of {", ".join(OTHER_KINDS)}, an op a group, forward alone, by a generator of no training.
 
-`all families`: {scope.seeds} trainings, {scope.train_seconds:g} s of one processor each, on {scope.train_graphs} graphs
-of each family and, half of the time, on problems drawn at random. `family left out`: {scope.left_out_seeds} such
-training without each family and without the drawn shapes that are like it; a family's column is of the policy that has
-not seen it, the others are of all three. `{SHIPPED}`: the policy in policies/default.safetensors. Swept: each group in
-turn went to the device that was best for it then. Search alone: auto without a policy, {scope.search_seconds:g} s of
-one processor. Auto with a policy has its features and passes within its seconds, in a process that had loaded the
-network."""
+{_trained_words(scope)}`{SHIPPED}`: the policy in policies/default.safetensors. Swept: each group in turn went to the
+device that was best for it then. Search alone: auto without a policy, {scope.search_seconds:g} s of one processor. Auto
+with a policy has its features and passes within its seconds, in a process that had loaded the network."""
+
+
+def _trained_words(scope: GeneralisationScope) -> str:
+    """What the page says of the trainings, where there are any."""
+    words = ""
+    if scope.seeds:
+        words = f"""`all families`: {scope.seeds} trainings, {scope.train_seconds:g} s of one processor each, on
+{scope.train_graphs} graphs of each family and, half of the time, on problems drawn at random. """
+    if scope.left_out_seeds:
+        words += f"""`family left out`: {scope.left_out_seeds} such training
+without each family and without the drawn shapes that are like it; a family's column is of the policy that has not seen
+it, the others are of all three. """
+    return words
 
 
 def _best_us(alone: Mapping[str, Answers], policies: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
+from engine.placeto.choices import initialise
 from engine.placeto.edge_features import EDGE_FEATURES, message_edges
 from engine.placeto.features import group_graph
 from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving, data_of
@@ -82,7 +83,9 @@ def test_a_message_is_what_the_sender_says_and_what_the_edge_shows_together() ->
 
 def test_the_gradient_is_that_of_the_formula() -> None:
     torch.manual_seed(1)
-    network = DirectedRounds(2, 2, 2).double()
+    network = DirectedRounds(2, 2, 2)
+    initialise(network, np.random.default_rng(1), torch.device("cpu"))
+    network = network.double()
     features = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
     seen = torch.rand(4, EDGE_FEATURES, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x, e: network(x, DIAMOND, e, HAS_PARENT.double()), (features, seen))
@@ -115,8 +118,8 @@ def test_messages_arrive_as_in_the_slow_twin(aggregator: str) -> None:
 def test_in_a_batch_each_graph_is_embedded_as_if_alone() -> None:
     graphs = [group_graph(random_problem(seed, groups=groups)) for seed, groups in ((1, 5), (2, 9), (3, 2))]
     alone = [data_of(graph, torch.device("cpu")) for graph in graphs]
-    torch.manual_seed(0)
     network = SharedHead(width=8, hidden=8, rounds=2)
+    initialise(network, np.random.default_rng(0), torch.device("cpu"))
     together = network.project(Batch.from_data_list(alone))
     for name in Projections._fields:
         apart = torch.cat([getattr(network.project(data), name) for data in alone])
