@@ -21,6 +21,7 @@ from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 if TYPE_CHECKING:
     from engine.policies.learner import Learner
+    from engine.policies.team import LearnerTeam
 
 
 def train_policy(
@@ -41,11 +42,16 @@ def train_policy(
     `learner_type` is another way to learn, for experiments.
     """
     from engine.policies.learner import Learner  # torch takes seconds to load
+    from engine.policies.team import LearnerTeam
 
     make_learner = learner_type or Learner
     if not _counts_steps(settings):
         _rehearse(make_learner, problems, settings, should_stop)
-    learner = make_learner(problems, settings, seed, should_stop)
+    learner: Learner | LearnerTeam
+    if settings.learners > 1:
+        learner = LearnerTeam(problems, settings, seed, should_stop, make_learner)
+    else:
+        learner = make_learner(problems, settings, seed, should_stop)
     if checkpoint is not None:
         learner.restore(checkpoint)
     reported = kept = time.monotonic()
@@ -98,11 +104,11 @@ def _rehearse(
         learner.step()
 
 
-def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> TrainedPolicy:
+def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner | LearnerTeam") -> TrainedPolicy:
     return TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, seed, learner))
 
 
-def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> PolicyCard:
+def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner | LearnerTeam") -> PolicyCard:
     from engine import VERSION
 
     def distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -25,11 +25,12 @@ from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.choices import chosen_device
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
+from engine.placeto.saved_states import network_arrays, restore_network
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_actor import fresh_network
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.weights import set_weights, weights_of
-from engine.policies.checkpoint import STATE, WEIGHTS
+from engine.placeto.weights import weights_of
+from engine.policies.checkpoint import STATE
 from engine.policies.drawn.pool import DrawnPool
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
@@ -189,13 +190,20 @@ class Learner:
         """A copy of the network's weights."""
         return weights_of(self._network)
 
+    def learned(self) -> dict[str, NDArray[np.generic]]:
+        """The weights, and the optimiser's moments once there are some, for `take`."""
+        return network_arrays(self._network, self._optimiser)
+
+    def take(self, learned: Mapping[str, NDArray[np.generic]]) -> None:
+        """Go on with what another learner, or several in the mean, have `learned`."""
+        restore_network(learned, self._network, self._optimiser)
+
     def state(self, beside: Mapping[str, Json] | None = None) -> bytes:
         """Everything that the next step depends on, except the problems and the settings, as bytes.
 
         `beside` adds other values under their own names, which `checkpoint.learned_in` reads.
         """
-        arrays = {f"{WEIGHTS}{name}": array for name, array in self.weights().items()}
-        arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
+        arrays = self.learned()
         best = {f"best.{index}": bound.best for index, bound in enumerate(self._bound)}
         arrays |= {name: placement for name, placement in best.items() if placement is not None}
         arrays |= {f"drawn.{place}": placement for place, placement in self._pool.arrays().items()}
@@ -215,8 +223,7 @@ class Learner:
     def restore(self, state: bytes) -> None:
         """Continue from `state`."""
         arrays, texts = unpack_tensors(state, STATE)
-        set_weights(self._network, under(WEIGHTS, arrays), STATE)
-        self._optimiser.restore(under("optimiser.", arrays))
+        self.take(arrays)
         values, gaps = cast(list[float], texts["best_values"]), cast(list[float | None], texts["gaps"])
         for index, bound in enumerate(self._bound):
             if f"best.{index}" in arrays:

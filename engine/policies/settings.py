@@ -102,6 +102,13 @@ class PolicyTrainingSettings:
     drawn_without: str = choice(
         ("", *LIKE_A_FAMILY), "a family: shapes of networks that are like it are not drawn; empty: all are"
     )
+    learners: int = whole(
+        1,
+        1,
+        64,
+        "learners side by side, each in a thread with its share of the graphs; their weights are averaged. As many as "
+        "processors are idle",
+    )
     embedding_width: int = whole(32, 1, 512, "width of a group's embedding")
     hidden_width: int = whole(64, 1, 512, "width of the hidden layers of the shared head")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction")

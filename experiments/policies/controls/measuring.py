@@ -60,6 +60,7 @@ KINDS = (
     "more graphs",
     "wider network",
     "four updates a batch",
+    "two learners",
 )
 """of policies"""
 UNTRAINED: dict[str, Json] = {
@@ -79,6 +80,7 @@ CHANGES: dict[str, dict[str, Json]] = {
     "with drawn problems": {"drawn": POOL},
     "wider network": {"hidden_width": 128},
     "four updates a batch": {"epochs": 4},
+    "two learners": {"learners": 2},
 }
 """of the settings of kinds that differ from `trained` in nothing else"""
 TRIED_SEED = 99
@@ -185,7 +187,8 @@ def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
     if kind == "imitation alone":  # the shares are of twice the seconds, of which reinforcement gets none
         shares: dict[str, Json] = {"teacher_share": 0.075, "imitation_share": 0.425, "reinforcement_batches": 1}
         return {"seconds": 2 * scope.train_seconds, **shares}
-    return {"seconds": scope.train_seconds, **CHANGES.get(kind, {})}
+    seconds = 2 * scope.train_seconds if kind == "two learners" else scope.train_seconds
+    return {"seconds": seconds, **CHANGES.get(kind, {})}
 
 
 def _graphs_of(scope: ControlsScope, family: str, kind: str) -> list[PreparedGraph]:
