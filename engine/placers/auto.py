@@ -26,7 +26,7 @@ from engine.files.archive import pack, unpack
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
-from engine.placers.policy_passes import beyond_training, evaluate_passes
+from engine.placers.policy_passes import evaluate_passes
 from engine.placers.quick_starts import (
     LIST_METHODS,
     evaluate_one_device,
@@ -35,9 +35,10 @@ from engine.placers.quick_starts import (
     rounds_of,
     start_of,
 )
+from engine.placeto.features import group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.traits import is_far
+from engine.policies.traits import beyond, is_far, traits_of
 from engine.policies.using import on_this_machine
 from engine.problem import PlacementProblem
 from engine.search.enumeration import count_placements
@@ -135,10 +136,11 @@ class Auto:
         """
         if self._policy is None or problem.ledger.spent:
             return None
-        if is_far(beyond_training(self._policy, problem)):
-            return None
         part = problem.sub_problem(level_of_methods(problem))
-        evaluate_passes(self._policy, part, rng)
+        graph = group_graph(part)
+        if is_far(beyond(self._policy.card.ranges, traits_of(graph))):
+            return None
+        evaluate_passes(self._policy, part, rng, graph)
         return start_of(part.ledger)
 
     def _halve(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.features import group_graph
+from engine.placeto.features import GroupGraph, group_graph
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.traits import Beyond, beyond, traits_of
@@ -33,10 +33,15 @@ def load_network() -> None:
     importlib.import_module("engine.placeto.training")
 
 
-def evaluate_passes(policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator) -> Passes:
-    """Evaluate the greedy pass, then sampled ones, each as an episode. The budget has at least one evaluation left."""
+def evaluate_passes(
+    policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator, graph: GroupGraph | None = None
+) -> Passes:
+    """Evaluate the greedy pass, then sampled ones, each as an episode. The budget has at least one evaluation left.
+
+    `graph` is that of `problem`, where it has been made already.
+    """
     samples = min(SAMPLED_PASSES, problem.ledger.remaining - 1)
-    placements = proposals(policy, problem, rng, samples)
+    placements = proposals(policy, problem, rng, samples, graph)
     evaluations = problem.evaluate_episodes(placements, emit_all=True)
     return Passes(placements, evaluations)
 

@@ -14,7 +14,9 @@ from engine.child.parent import Results
 from engine.comparing.child import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Emitted, Episode, Finished, Json, NumberedEvent, Started
+from engine.placers.auto import Auto
 from engine.placers.registry import PLACERS, make_placer, policy_takers
+from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.graph_training import GraphTraining
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
@@ -236,6 +238,22 @@ def test_proposals_fit_any_number_of_devices_and_every_pin(devices: int, pins: b
     assert placements.shape == (6, 9)
     assert problem.respects(placements).all()
     assert problem.ledger.used == 0
+
+
+def test_auto_makes_the_graph_of_the_policy_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[PlacementProblem] = []
+
+    def counted(problem: PlacementProblem, *more: Any) -> GroupGraph:
+        made.append(problem)
+        return group_graph(problem, *more)
+
+    for where in ("engine.placers.auto", "engine.placeto.passes", "engine.placers.policy_passes"):
+        monkeypatch.setattr(f"{where}.group_graph", counted)
+    problem = small_problem(3, ops=9, devices=3).with_budget(api.Budget(30))
+    auto = Auto()
+    auto.use_policy(small_policy())
+    auto.place(problem, np.random.default_rng(0), lambda: False)
+    assert len(made) == 1 and problem.ledger.used == 30
 
 
 def test_a_comparison_gives_the_policy_to_those_that_take_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
