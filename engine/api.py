@@ -96,7 +96,7 @@ from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_m
 from engine.placeto.kept_policy import KeptPolicy
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
-from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.policies.settings import MOST_LEARNERS, PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.traits import ranges_words
@@ -245,6 +245,7 @@ __all__ = [
     "MOST_DEVICES",
     "MOST_DRAWN",
     "MOST_EVALUATIONS",
+    "MOST_LEARNERS",
     "MOST_MEMORY_BYTES",
     "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",

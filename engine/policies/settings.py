@@ -11,6 +11,7 @@ from engine.settings.making import make_settings
 
 MOST_BATCH_EPISODES = 1024
 """bounds the memory for the views of all decisions of a batch"""
+MOST_LEARNERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class PolicyTrainingSettings:
     learners: int = whole(
         1,
         1,
-        64,
+        MOST_LEARNERS,
         "learners side by side, each in a thread with its share of the graphs; their weights are averaged. As many as "
         "processors are idle",
     )

@@ -1,6 +1,7 @@
 """A person has a policy trained; what its worker then does, whatever happens."""
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,28 @@ def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, bro
     assert "nmt and 1 graph" in page
     assert "Download policy" not in page
     assert state_of(client, "policy", policy.id)["status"] == "queued"
+
+
+def test_learners_side_by_side_are_asked_for_and_offered_again(
+    client: Client, real_graph: Graph, broker: MemoryBroker
+) -> None:
+    chosen = FORM | {"graphs": [str(real_graph.id)], "learners": "4"}
+    client.post("/policies/train/", chosen)
+    policy = Policy.objects.get()
+    plan = policy.training_plan
+    assert plan is not None and plan.settings() == {"seconds": 60.0, "search_seconds": 5.0, "learners": 4}
+    assert broker.messages("gpu") == [[str(policy.id)]]
+    again = client.get(f"/policies/train/?like={policy.id}").content.decode()
+    assert re.search(r'<input[^>]*name="learners"[^>]*value="4"', again)
+    refused = client.post("/policies/train/", chosen | {"learners": "65"})
+    assert refused.status_code == 400 and "64" in refused.content.decode() and Policy.objects.count() == 1
+
+
+def test_the_plan_of_an_earlier_version_has_one_learner() -> None:
+    plan = TrainingPlan(("nmt",), (), (), ("2xK80",), 60.0, 3)
+    stored = plan.to_json()
+    del stored["learners"]
+    assert TrainingPlan.from_json(stored) == plan and "learners" not in plan.settings()
 
 
 def test_the_form_offers_families_and_the_graphs_that_are_ready(client: Client, real_graph: Graph) -> None:

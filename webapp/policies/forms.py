@@ -69,6 +69,15 @@ class TrainForm(forms.Form):
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
 
+    learners = forms.IntegerField(
+        label="Processors",
+        min_value=1,
+        max_value=api.MOST_LEARNERS,
+        initial=1,
+        required=False,
+        help_text="Of the worker's machine, for learners side by side whose weights are averaged. Empty: one.",
+    )
+
     plan: TrainingPlan
 
     def __init__(self, project: Project | None, *args: Any, **kwargs: Any) -> None:
@@ -144,7 +153,15 @@ class TrainForm(forms.Form):
             graphs, held_out = self._planned("graphs"), self._planned("held_out")
             families = tuple(data["families"])
             self._check_counts(families, len(graphs), len(held_out))
-            self.plan = TrainingPlan(families, graphs, held_out, data["clusters"], data["seconds"], data["seed"])
+            self.plan = TrainingPlan(
+                families,
+                graphs,
+                held_out,
+                data["clusters"],
+                data["seconds"],
+                data["seed"],
+                data["learners"] or 1,
+            )
         return data
 
     def _check_counts(self, families: tuple[str, ...], graphs: int, held_out: int) -> None:

@@ -1,4 +1,4 @@
-"""The plan of a training: its graphs, clusters and time, as a policy's row stores it."""
+"""The plan of a training: its graphs, clusters, time and processors, as a policy's row stores it."""
 
 import uuid
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class PlannedGraph:
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """Families and graphs, clusters, seconds, seed."""
+    """Families and graphs, clusters, seconds, seed, learners; a row of an earlier version has no learners."""
 
     families: tuple[str, ...]
     graphs: tuple[PlannedGraph, ...]
@@ -45,6 +45,8 @@ class TrainingPlan:
     seconds: float
     """of the training, without preparing families and evaluating held-out graphs"""
     seed: int
+    learners: int = 1
+    """side by side, each on a processor of the worker's machine"""
 
     def to_json(self) -> dict[str, api.Json]:
         """For the row."""
@@ -55,6 +57,7 @@ class TrainingPlan:
             "clusters": list(self.clusters),
             "seconds": self.seconds,
             "seed": self.seed,
+            "learners": self.learners,
         }
 
     @staticmethod
@@ -67,6 +70,7 @@ class TrainingPlan:
             tuple(stored["clusters"]),
             stored["seconds"],
             stored["seed"],
+            stored.get("learners", 1),
         )
 
     def fields(self) -> dict[str, Any]:
@@ -78,6 +82,7 @@ class TrainingPlan:
             "clusters": "\n".join(self.clusters),
             "seconds": self.seconds,
             "seed": self.seed,
+            "learners": self.learners,
         }
 
     @property
@@ -87,4 +92,5 @@ class TrainingPlan:
 
     def settings(self) -> dict[str, api.Json]:
         """For the engine."""
-        return {"seconds": self.seconds, "search_seconds": self.search_seconds}
+        several: dict[str, api.Json] = {"learners": self.learners} if self.learners > 1 else {}
+        return {"seconds": self.seconds, "search_seconds": self.search_seconds, **several}
