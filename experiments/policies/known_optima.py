@@ -34,7 +34,7 @@ from experiments.best_found import best_one_device_us, ledger_of_run
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
-from experiments.policies.controls.answers import LISTS, best_of, listed, one_device, swept
+from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 from experiments.policies.shipped import FILE, auto_us
 
 COMMAND = "python -m experiments known_optima"
@@ -168,7 +168,7 @@ def quick_us(policy: TrainedPolicy, problem: PlacementProblem) -> dict[str, floa
         BEST: best_of(problem, placements),
         SWEPT: swept(problem, greedy),
     }
-    return {name: None if each is None or each.rank[0] else each.rank[1] for name, each in tried.items()}
+    return {name: fitting_us(each) for name, each in tried.items()}
 
 
 def labelled(answer: str) -> str:

@@ -32,7 +32,7 @@ from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, m
 from experiments.keeping.statistics import mean_over
 from experiments.leveled import graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
-from experiments.policies.controls.answers import LISTS, QuickAnswer, best_of, listed, one_device, swept
+from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 
 COMMAND = "python -m experiments shipped_policy"
 NAME = "shipped_policy"
@@ -146,13 +146,9 @@ def _passes(policy: TrainedPolicy, problem: PlacementProblem) -> dict[str, Json]
         best_of(problem, placements),
     )
     return {
-        name: [None if answer is None else _fitting_us(each) for each in (answer, answer and swept(problem, answer))]
+        name: [fitting_us(each) for each in (answer, answer and swept(problem, answer))]
         for name, answer in zip(PASSES, tried, strict=True)
     }
-
-
-def _fitting_us(answer: QuickAnswer | None) -> float | None:
-    return None if answer is None or answer.rank[0] else answer.rank[1]
 
 
 def auto_us(problem: PlacementProblem, policy: TrainedPolicy | None, seconds: float, seed: int) -> float | None:

@@ -31,6 +31,17 @@ class QuickAnswer:
     """bytes over the memory of its fullest device; step time in µs"""
     evaluations: int
 
+    @property
+    def fitting_us(self) -> float | None:
+        """The step time in µs; None if the placement does not fit."""
+        missing_bytes, step_time_us = self.rank
+        return None if missing_bytes else step_time_us
+
+
+def fitting_us(answer: QuickAnswer | None) -> float | None:
+    """That of an answer; None if there is none, or if it does not fit."""
+    return None if answer is None else answer.fitting_us
+
 
 def best_of(problem: PlacementProblem, placements: NDArray[np.int32]) -> QuickAnswer:
     """The best of `placements` [batch, groups], each evaluated."""

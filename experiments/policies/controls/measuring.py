@@ -247,10 +247,5 @@ def _rows(problem: PlacementProblem, answers: dict[str, QuickAnswer | None]) -> 
         if answer is None:
             continue
         after = answer if name == KNOWN else swept(problem, answer)
-        rows[name] = [_fitting_us(answer), answer.evaluations, _fitting_us(after), after.evaluations]
+        rows[name] = [answer.fitting_us, answer.evaluations, after.fitting_us, after.evaluations]
     return rows
-
-
-def _fitting_us(answer: QuickAnswer) -> float | None:
-    missing_bytes, step_time_us = answer.rank
-    return None if missing_bytes else step_time_us

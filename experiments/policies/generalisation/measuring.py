@@ -21,7 +21,7 @@ from engine.settings.fields import number, require_allowed, whole
 from experiments.family_graphs import first_graphs
 from experiments.keeping.kept_results import RESULT
 from experiments.leveled import graph_named
-from experiments.policies.controls.answers import LISTS, QuickAnswer, best_of, listed, one_device, swept
+from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 from experiments.policies.generalisation.other_kinds import OTHER_KINDS, graph_of_kind
 from experiments.policies.making import train_to_file
 from experiments.policies.shipped import FAMILIES, FAMILY_CLUSTERS, FILE, SAMPLES, ZOO_CLUSTERS, ZOO_GRAPHS, auto_us
@@ -120,8 +120,8 @@ def alone_in_child(arguments: dict[str, Json], _folder: object, _report_progress
     found: dict[str, Json] = {}
     for name, problem in places(order["column"], order["graphs"]):
         found[name] = {
-            ONE_DEVICE: _fitting_us(one_device(problem)),
-            LISTED: _fitting_us(listed(problem, LISTS)),
+            ONE_DEVICE: fitting_us(one_device(problem)),
+            LISTED: fitting_us(listed(problem, LISTS)),
             SEARCH: auto_us(problem, None, order["seconds"], 0),
         }
     return {}, {RESULT: found}
@@ -155,11 +155,7 @@ def policy_row(policy: TrainedPolicy, problem: PlacementProblem, seconds: float)
     placements = proposals(policy, problem, np.random.default_rng(0), SAMPLES)
     tried = {GREEDY: best_of(problem, placements[:1]), BEST: best_of(problem, placements)}
     return {
-        **{name: [_fitting_us(answer), _fitting_us(swept(problem, answer))] for name, answer in tried.items()},
+        **{name: [fitting_us(answer), fitting_us(swept(problem, answer))] for name, answer in tried.items()},
         WITH_POLICY: auto_us(problem, policy, seconds, 0),
         PASS_SECONDS: of_pass,
     }
-
-
-def _fitting_us(answer: QuickAnswer | None) -> float | None:
-    return None if answer is None or answer.rank[0] else answer.rank[1]
