@@ -38,7 +38,10 @@ def make_controls_scope(settings: Mapping[str, Json]) -> ControlsScope:
 
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
-    """Measure what `folder`/kept/controls.jsonl lacks, write `folder`/controls.md, and return the page."""
+    """Measure what `folder`/kept/controls.jsonl lacks, write the page in `folder`, and return it.
+
+    Trainings of other seconds than usual have a page of their own, `controls_1500s.md`.
+    """
     scope = make_controls_scope(settings or {})
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     quick = {f"{column}, without a policy": quick_key(scope, column) for column in COLUMNS}
@@ -47,7 +50,8 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         f"{kind}, seed {seed}": policy_key(scope, kind, seed) for seed in range(scope.seeds) for kind in _kinds(scope)
     }
     measure_missing(kept, "experiments.policies.controls.measuring:policy_in_child", policies, scope.processes, report)
-    return write_page(folder, NAME, page(kept, scope))
+    usual = scope.train_seconds == ControlsScope().train_seconds
+    return write_page(folder, NAME if usual else f"{NAME}_{scope.train_seconds:g}s", page(kept, scope))
 
 
 def _kinds(scope: ControlsScope) -> list[str]:
@@ -97,7 +101,7 @@ their seconds.
 Graphs of each family's training split, {scope.graphs} each, were left out of all trainings here, on
 {", ".join(CLUSTERS)}; beside them are {scope.drawn} problems that were drawn at random. Figures are relative gaps to
 the best of auto with {scope.evaluations:,} evaluations and of all answers here, the mean over graphs, clusters and
-seeds 0 to {scope.seeds - 1}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
+{"seed 0 alone" if scope.seeds == 1 else f"seeds 0 to {scope.seeds - 1}"}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
 does what is further behind. A policy is trained on {scope.train_graphs} graphs of each family, all three together,
 {scope.train_seconds:g} s of one processor.
 
