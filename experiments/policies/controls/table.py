@@ -101,9 +101,9 @@ their seconds.
 Graphs of each family's training split, {scope.graphs} each, were left out of all trainings here, on
 {", ".join(CLUSTERS)}; beside them are {scope.drawn} problems that were drawn at random. Figures are relative gaps to
 the best of auto with {scope.evaluations:,} evaluations and of all answers here, the mean over graphs, clusters and
-{"seed 0 alone" if scope.seeds == 1 else f"seeds 0 to {scope.seeds - 1}"}, with its 95 % interval over graphs; what does not fit counts as {MISFIT - 1:.0%}, and so
-does what is further behind. A policy is trained on {scope.train_graphs} graphs of each family, all three together,
-{scope.train_seconds:g} s of one processor.
+{"seed 0 alone" if scope.seeds == 1 else f"seeds 0 to {scope.seeds - 1}"}, with its 95 % interval over graphs; what does
+not fit counts as {MISFIT - 1:.0%}, and so does what is further behind. A policy is trained on {scope.train_graphs}
+graphs of each family, all three together, {scope.train_seconds:g} s of one processor.
 
 - `with drawn problems`: in half of its batches on problems drawn at random, other ones than here.
 - `more graphs`: {MORE_GRAPHS} further ones of each family.
