@@ -19,22 +19,25 @@ def first_names(family: str, split: Split, count: int) -> list[str]:
     return [member.name for member in members(family, count=MOST) if member.split == split][:count]
 
 
-@cache
 def further_graphs(family: str, split: Split, count: int) -> list[PreparedGraph]:
     """Up to `count` graphs of a split beyond those of the usual members, as many as the family has."""
-    usual = sum(member.split == split for member in members(family, count=MOST))
-    drawn = min(FAMILIES[family].most, MOST)
-    while drawn < FAMILIES[family].most:
-        if sum(member.split == split for member in members(family, count=drawn)) >= usual + count:
-            break
-        drawn = min(FAMILIES[family].most, drawn + MOST)
-    prepared = prepared_family(family, CACHE / "families", no_progress, count=drawn, only=split)
-    return list((prepared.train if split == "train" else prepared.test)[usual : usual + count])
+    usual = len(first_names(family, split, MOST))
+    return list(first_graphs(family, split, usual + count)[usual:])
 
 
 @cache
 def first_graphs(family: str, split: Split, count: int) -> tuple[PreparedGraph, ...]:
-    """The first `count` graphs of a split, built where the cache lacks them."""
-    of_split = [index for index, member in enumerate(members(family, count=MOST)) if member.split == split]
-    prepared = prepared_family(family, CACHE / "families", no_progress, count=of_split[count - 1] + 1, only=split)
+    """The first `count` graphs of a split, or all that the family has, built where the cache lacks them."""
+    of_split = _first_numbers(family, split, count)
+    prepared = prepared_family(family, CACHE / "families", no_progress, count=of_split[-1] + 1, only=split)
     return (prepared.train if split == "train" else prepared.test)[:count]
+
+
+def _first_numbers(family: str, split: Split, count: int) -> list[int]:
+    """The numbers of the first `count` members of a split; all are drawn only where the usual ones are too few."""
+    found: list[int] = []
+    for drawn in (MOST, FAMILIES[family].most):
+        found = [index for index, member in enumerate(members(family, count=drawn)) if member.split == split]
+        if len(found) >= count:
+            break
+    return found[:count]

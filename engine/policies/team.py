@@ -26,7 +26,7 @@ from engine.policies.checkpoint import STATE, WEIGHTS
 from engine.policies.learner import Learner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.training_problem import STAGES, TrainingProblem
-from engine.policies.traits import Ranges
+from engine.policies.traits import Ranges, widened
 
 ROUND_STEPS = 16
 """of each learner between two averages, once there is something to average"""
@@ -87,9 +87,8 @@ class LearnerTeam:
         """Of the traits of all problems so far."""
         found: Ranges = {}
         for member in self._members:
-            for name, (least, most) in member.ranges.items():
-                known = found.get(name, (least, most))
-                found[name] = (min(least, known[0]), max(most, known[1]))
+            for end in (0, 1):
+                found = widened(found, {name: ends[end] for name, ends in member.ranges.items()})
         return found
 
     @property

@@ -68,14 +68,13 @@ class TrainForm(forms.Form):
         "graph and cluster, to compare with, and the time to build a family the first time.",
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
-
     learners = forms.IntegerField(
         label="Processors",
         min_value=1,
         max_value=api.MOST_LEARNERS,
         initial=1,
         required=False,
-        help_text="Of the worker's machine, for learners side by side whose weights are averaged. Empty: one.",
+        help_text="One learner trains on each, side by side, and their weights are averaged. Empty: one.",
     )
 
     plan: TrainingPlan

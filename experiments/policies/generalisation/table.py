@@ -304,7 +304,7 @@ def _beside(
             continue
         found = {column: _of_members(policies, members, column) for column in COLUMNS}
         pairs = (
-            (f"{name}: greedy pass, best list schedule", lambda row: row[GREEDY][0], LISTED),
+            (f"{name}: greedy pass, best list schedule", _answer(GREEDY, 0), LISTED),
             (
                 f"{name}: auto with it, {scope.policy_seconds:g} s, search alone, {scope.search_seconds:g} s",
                 lambda row: row[WITH_POLICY],
@@ -353,6 +353,6 @@ def _by_kind(
                 {place: row for place, row in answers.items() if place.startswith(f"{kind}/")}
                 for answers in _of_members(policies, members, OTHER)
             ]
-            cells.append(_difference(found, alone[OTHER], lambda row: row[GREEDY][0], LISTED))
+            cells.append(_difference(found, alone[OTHER], _answer(GREEDY, 0), LISTED))
         lines.append([name, *cells])
     return lines
