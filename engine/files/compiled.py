@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -16,8 +17,8 @@ from numba.extending import intrinsic
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
-_digests: dict[int, str] = {}
-"""id of a compiled function → digest of all the code that is compiled into it"""
+_functions: dict[int, Callable[..., object]] = {}
+"""id of a compiled function → the function that it was made of"""
 _called: list[Any] = []
 """all functions that `compiled` has made"""
 
@@ -26,16 +27,29 @@ class _DigestCache(FunctionCache):
     """Numba's cache on disk, which here also notices a change in a called function of another file.
 
     Numba itself checks the caller's file only and would run old machine code after an upgrade. The digest is part of
-    the cache file's name, so the files of another version are never opened.
+    the cache file's name, so the files of another version are never opened. It is taken on the first call: before that,
+    functions further down in the caller's file are not there yet.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
         super().__init__(function)  # type: ignore[no-untyped-call]  # numba's own
-        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]  # numba's own
+
+    @functools.cached_property
+    def _digest_file(self) -> Any:
+        return IndexDataCacheFile(  # type: ignore[no-untyped-call]  # numba's own
             cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}-{_digest_of(function)[:16]}",
+            filename_base=f"{self._impl.filename_base}-{_digest_of(self._function)[:16]}",
             source_stamp=self._impl.locator.get_source_stamp(),
         )
+
+    @property
+    def _cache_file(self) -> Any:
+        return self._digest_file
+
+    @_cache_file.setter
+    def _cache_file(self, _own: Any) -> None:
+        """Numba sets its own file, which is not used."""
 
 
 def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
@@ -49,7 +63,7 @@ def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
         dispatcher._cache = _DigestCache(function)  # type: ignore[attr-defined]  # what cache=True sets
     except RuntimeError as error:
         warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
-    _digests[id(dispatcher)] = _digest_of(function)
+    _functions[id(dispatcher)] = function
     _called.append(dispatcher)
     return dispatcher
 
@@ -67,7 +81,7 @@ def compiled_anew() -> list[str]:
 def inlined(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Compile `function` into the machine code of each compiled function that calls it, so that it costs no call."""
     dispatcher = numba.njit(nogil=True, fastmath=False, error_model="numpy", forceinline=True)(function)
-    _digests[id(dispatcher)] = _digest_of(function)
+    _functions[id(dispatcher)] = function
     return dispatcher
 
 
@@ -89,17 +103,30 @@ keeps the array alive."""
 
 
 def _digest_of(function: Callable[..., object]) -> str:
-    """A digest of the file of `function` and of the compiled functions and the constants that it names."""
-    digest = hashlib.sha256(_source(inspect.getfile(function)))
-    for name in sorted(function.__code__.co_names):
-        value = function.__globals__.get(name)
-        if id(value) in _digests:
-            digest.update(f"{name} {_digests[id(value)]}".encode())
-        elif isinstance(value, int | float | str):
-            digest.update(f"{name} {value!r}".encode())
-    return digest.hexdigest()
+    """A digest of the files of `function` and of all functions that are compiled into it, and of their constants."""
+    reached: set[Callable[..., object]] = set()
+    left, parts = [function], set[str]()
+    while left:
+        each = left.pop()
+        if each in reached:
+            continue
+        reached.add(each)
+        parts.add(_digest_of_file(inspect.getfile(each)))
+        for name in _names(each.__code__):
+            value = each.__globals__.get(name)
+            if id(value) in _functions:
+                left.append(_functions[id(value)])
+            elif isinstance(value, int | float | str):
+                parts.add(f"{each.__module__} {name} {value!r}")
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    """All names that `code` looks up, those in its comprehensions included."""
+    inside = [_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return set(code.co_names).union(*inside)
 
 
 @functools.cache
-def _source(path: str) -> bytes:
-    return Path(path).read_bytes()
+def _digest_of_file(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

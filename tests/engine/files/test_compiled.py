@@ -23,6 +23,18 @@ from inner import step
 def twice(number):
     return step(step(number))
 """
+FURTHER_DOWN = """
+from engine.files.compiled import compiled
+from inner import AMOUNT
+
+@compiled
+def twice(number):
+    return step(step(number))
+
+@compiled
+def step(number):
+    return number + [AMOUNT for _ in range(1)][0]
+"""
 CALL = """
 from engine.files.compiled import compiled_anew
 from outer import twice
@@ -49,6 +61,15 @@ def test_a_change_in_a_called_function_of_another_file_is_seen(tmp_path: Path, d
     assert called(tmp_path) == ["3", "1", "False", "[]"]
     (tmp_path / "inner.py").write_text(INNER.format(decorator=decorator, amount=5))
     assert called(tmp_path) == ["11", "0", "True", "[]"]
+
+
+@pytest.mark.slow
+def test_a_changed_constant_of_a_function_further_down_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "outer.py").write_text(FURTHER_DOWN)
+    for amount, answer in ((1, "3"), (5, "11")):
+        (tmp_path / "inner.py").write_text(f"AMOUNT = {amount}\n")
+        assert called(tmp_path) == [answer, "0", "True", "[]"]
+        assert called(tmp_path) == [answer, "1", "False", "[]"]
 
 
 def test_compiled_functions_can_still_be_read(tmp_path: Path) -> None:
