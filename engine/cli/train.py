@@ -102,6 +102,12 @@ def add_train(commands: Commands) -> None:
         help="number of graphs of a family, with those that it holds out (default %(default)s)",
     )
     parser.add_argument(
+        "--test-count",
+        type=int,
+        metavar="N",
+        help="test the policy on those alone that are held out of the first N graphs of a family (default all)",
+    )
+    parser.add_argument(
         "--cache",
         type=Path,
         default=Path(".cache/families"),
@@ -119,6 +125,7 @@ def _train(parsed: argparse.Namespace) -> int:
     if parsed.seconds is not None:
         settings["seconds"] = parsed.seconds
     name = parsed.name or parsed.out.stem
+    _check_test_count(parsed)
     api.check_training(name, parsed.seed, settings)
     families, files = _families_and_files(parsed.graphs)
     options = _options(parsed, files)
@@ -173,10 +180,16 @@ def _prepared(
     trained_on = [_read(path, parsed.groups, options) for path in files]
     held_out = [_read(path, parsed.groups, options) for path in dict.fromkeys(parsed.held_out)]
     for name in families:
-        family = api.prepared_family(name, parsed.cache, print_progress, count=parsed.count)
-        trained_on += family.train
-        held_out += family.test
+        tested = parsed.count if parsed.test_count is None else parsed.test_count
+        trained_on += api.prepared_family(name, parsed.cache, print_progress, count=parsed.count, only="train").train
+        held_out += api.prepared_family(name, parsed.cache, print_progress, count=tested, only="test").test
     return tuple(trained_on), tuple(held_out)
+
+
+def _check_test_count(parsed: argparse.Namespace) -> None:
+    if parsed.test_count is not None and not 1 <= parsed.test_count <= parsed.count:
+        allowed = f"1 to {parsed.count}, the --count of a family's graphs"
+        raise SettingsError(str(parsed.test_count), where="--test-count", allowed=allowed, field="test_count")
 
 
 def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.PreparedGraph:

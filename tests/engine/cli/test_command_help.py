@@ -13,6 +13,7 @@ TOLD_AND_COMPUTED = {
     "place --evaluations": "2000; with --policy and placeto what its one pass takes",
     "train --seconds": "3600",
     "train --name": "that of the file",
+    "train --test-count": "all",
     "compare --out": "GRAPH.comparison",
     "build --count": "32",
     "build --seed": "0",

@@ -162,21 +162,30 @@ def test_the_state_of_another_training_is_refused(
 
 
 def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Path, int]] = []
+    asked: list[tuple[str, Path, int, str]] = []
 
-    def prepared_family(name: str, cache: Path, _report_progress: Any, count: int) -> api.PreparedFamily:
-        asked.append((name, cache, count))
+    def prepared_family(name: str, cache: Path, _report_progress: Any, count: int, only: str) -> api.PreparedFamily:
+        asked.append((name, cache, count, only))
         graph, other = (api.PreparedGraph.from_bytes(_prepared(tmp_path, size)) for size in (50, 60))
         return api.PreparedFamily(name, (graph, graph), (other,))
 
     monkeypatch.setattr(api, "prepared_family", prepared_family)
     out = tmp_path / "policy.safetensors"
     assert main(["train", "ptb", "nmt", "ptb", *TRAIN, "--cache", str(tmp_path), "--out", str(out)]) == 0
-    assert asked == [("ptb", tmp_path, 32), ("nmt", tmp_path, 32)]
-    assert main(["train", "ptb", *TRAIN, "--count", "96", "--cache", str(tmp_path), "--out", str(out)]) == 0
-    assert asked[-1] == ("ptb", tmp_path, 96)
+    assert asked == [(name, tmp_path, 32, split) for name in ("ptb", "nmt") for split in ("train", "test")]
+    counts = ["--count", "96", "--test-count", "32"]
+    assert main(["train", "ptb", *TRAIN, *counts, "--cache", str(tmp_path), "--out", str(out)]) == 0
+    assert asked[-2:] == [("ptb", tmp_path, 96, "train"), ("ptb", tmp_path, 32, "test")]
     request = trainer.requests[0]
     assert (len(request.graphs), len(request.held_out), request.families) == (4, 2, ("ptb", "nmt"))
+
+
+@pytest.mark.parametrize("count", ["0", "33"])
+def test_no_more_are_tested_than_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str], count: str) -> None:
+    out = ["--out", str(tmp_path / "policy.safetensors")]
+    assert main(["train", "ptb", *TRAIN, "--test-count", count, *out]) == 2
+    line = f"--test-count: {count}; allowed: 1 to 32, the --count of a family's graphs\n"
+    assert capsys.readouterr().err == line
 
 
 def test_all_files_are_read_as_the_options_say_those_held_out_too(
