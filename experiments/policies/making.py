@@ -1,6 +1,5 @@
 """Policies for experiments: each trained in a child and kept in the work folder; a second call continues."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem, TrainingProgress
 from experiments.folders import below_root
-from experiments.policies.problems import graphs_of, problem_of
+from experiments.policies.problems import graphs_of, training_problems
 from experiments.policies.scope import ExperimentScope, make_scope
 
 
@@ -34,13 +33,9 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     """Train one policy and write its file."""
     order: dict[str, Any] = dict(arguments)
     scope, families, seed = make_scope(order["settings"]), tuple(order["families"]), int(order["seed"])
-    problems = [
-        problem_of(graph, cluster, time.process_time)
-        for family in families
-        for graph in graphs_of(scope.of(families), family, "train")
-        for cluster in scope.cluster_names
-    ]
+    graphs = [graph for family in families for graph in graphs_of(scope.of(families), family, "train")]
     settings = scope.of(families).training_settings()
+    problems = training_problems(graphs, scope.cluster_names)
     train_to_file(problems, settings, seed, policy_path(scope, families, seed))
     return {}, {}
 

@@ -1,6 +1,7 @@
 """Graphs of the families' cache on clusters, for the experiments with policies."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 
 from engine.bench.problems import problem_on
 from engine.child.parent import no_progress
@@ -70,6 +71,11 @@ def _members(family: str, seed: int, split: Split, wanted: int) -> tuple[int, li
         if len(names) >= wanted or count == most:
             return count, names[:wanted]
         count = min(most, 2 * count)
+
+
+def training_problems(graphs: Iterable[NamedGraph], clusters: Sequence[str]) -> list[TrainingProblem]:
+    """Each graph on each cluster; seconds are those of the processor."""
+    return [problem_of(graph, cluster, time.process_time) for graph in graphs for cluster in clusters]
 
 
 def problem_of(graph: NamedGraph, cluster_name: str, clock: Clock | None = None) -> TrainingProblem:

@@ -9,6 +9,7 @@ import pytest
 from engine.policies.drawn.shapes import LIKE_A_FAMILY
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
+from engine.prepared import PreparedGraph
 from experiments.keeping.kept_results import KeptResults
 from experiments.policies.generalisation import measuring, table
 from experiments.policies.generalisation.measuring import (
@@ -23,6 +24,7 @@ from experiments.policies.generalisation.measuring import (
     PLACES,
     SEARCH,
     SHIPPED,
+    TRAINING_CLUSTERS,
     WITH_POLICY,
     GeneralisationScope,
     PolicyTraining,
@@ -154,14 +156,13 @@ def test_a_policy_is_trained_without_the_family_and_its_like_and_answers(
         asked.append(values)
         return make({**COUNTED, "drawn": 2, "drawn_without": values["drawn_without"]})
 
-    def graphs(family: str, *_: object) -> list[str]:
+    def graphs(family: str, *_: object) -> list[PreparedGraph]:
         asked.append(family)
-        return [family]
+        return [graph_of_kind("narrow", 0, 1)]
 
     make = make_training_settings
     monkeypatch.setattr(measuring, "make_training_settings", few)
     monkeypatch.setattr(measuring, "first_graphs", graphs)
-    monkeypatch.setattr(measuring, "problem_on", lambda *_args, **_: small_problem(1, ops=12, devices=2))
     path = tmp_path / "policies" / "one.safetensors"
     order: dict[str, Any] = {"scope": {"train_graphs": 1}, "without": "ptb", "seed": 3, "path": str(path)}
     measuring.train_in_child(order, tmp_path, lambda *_: None)
@@ -170,6 +171,7 @@ def test_a_policy_is_trained_without_the_family_and_its_like_and_answers(
     assert settings["drawn_without"] == "ptb" and LIKE_A_FAMILY["ptb"]
     policy = TrainedPolicy.from_bytes(path.read_bytes(), path.name)
     assert policy.card.seed == 3 and policy.card.drawn > 0
+    assert policy.card.clusters == TRAINING_CLUSTERS
     found = policy_row(policy, small_problem(0, ops=12, devices=3), 0.02)
     assert found.keys() == row(None, 1.0, 1.0).keys() and found[GREEDY][1] <= found[GREEDY][0]
     assert FILE.exists() and table.NAME in table.COMMAND

@@ -1,6 +1,5 @@
 """Measures the controls: a child for the quick answers in each column, and one for each training of a policy."""
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +14,6 @@ from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.settings.fields import number, refused, require_allowed, text, whole
@@ -34,6 +32,7 @@ from experiments.policies.controls.answers import (
     one_device,
     swept,
 )
+from experiments.policies.problems import training_problems
 
 if TYPE_CHECKING:
     from engine.policies.learner import Learner
@@ -216,14 +215,10 @@ def policy_in_child(arguments: dict[str, Json], _folder: object, _report_progres
     """Train one policy on all families and try it: for each place the answers by name."""
     order: dict[str, Any] = dict(arguments)
     scope, seed = ControlsScope(**order["scope"]), int(order["seed"])
-    problems = [
-        TrainingProblem(f"{family}-{index}", cluster, problem_on(graph, cluster, clock=time.process_time))
-        for family in FAMILIES
-        for index, graph in enumerate(_graphs_of(scope, family, order["kind"]))
-        for cluster in CLUSTERS
-    ]
+    graphs = [(each.graph.name, each) for family in FAMILIES for each in _graphs_of(scope, family, order["kind"])]
     settings = make_training_settings({**settings_of(scope, order["kind"]), "torch_device": "cpu"})
     learner_type = _learner_of(order["kind"])
+    problems = training_problems(graphs, CLUSTERS)
     policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False, learner_type=learner_type)
     found: dict[str, Json] = {}
     for place in places(scope):

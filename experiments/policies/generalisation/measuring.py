@@ -15,7 +15,6 @@ from engine.placers.policy_passes import load_network
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
 from engine.settings.fields import number, require_allowed, whole
 from experiments.family_graphs import first_graphs
@@ -24,6 +23,7 @@ from experiments.leveled import graph_named
 from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 from experiments.policies.generalisation.other_kinds import OTHER_KINDS, graph_of_kind
 from experiments.policies.making import train_to_file
+from experiments.policies.problems import training_problems
 from experiments.policies.shipped import FAMILIES, FAMILY_CLUSTERS, FILE, SAMPLES, ZOO_CLUSTERS, ZOO_GRAPHS, auto_us
 
 TRAINING_CLUSTERS = ("2xK80", "4xK80", "8xK80", "2xK80+2xV100")
@@ -84,17 +84,14 @@ def train_in_child(arguments: dict[str, Json], _folder: object, _report_progress
     """Train one policy and write the file `path`; a second call continues."""
     order: dict[str, Any] = dict(arguments)
     scope, without, seed = GeneralisationScope(**order["scope"]), str(order["without"]), int(order["seed"])
-    problems = [
-        TrainingProblem(f"{family}-{index}", cluster, problem_on(graph, cluster, clock=time.process_time))
-        for family in FAMILIES
-        if family != without
-        for index, graph in enumerate(first_graphs(family, "train", scope.train_graphs))
-        for cluster in TRAINING_CLUSTERS
+    families = [family for family in FAMILIES if family != without]
+    graphs = [
+        (each.graph.name, each) for family in families for each in first_graphs(family, "train", scope.train_graphs)
     ]
     settings = make_training_settings(
         {"seconds": scope.train_seconds, "drawn": POOL, "drawn_without": without, "torch_device": "cpu"}
     )
-    train_to_file(problems, settings, seed, Path(order["path"]))
+    train_to_file(training_problems(graphs, TRAINING_CLUSTERS), settings, seed, Path(order["path"]))
     return {}, {}
 
 
