@@ -95,6 +95,7 @@ from engine.placement_files import (
 from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
 from engine.placeto.kept_policy import KeptPolicy
 from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import MOST_LEARNERS, PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, POLICY_VERSION, TrainedPolicy
@@ -276,6 +277,7 @@ __all__ = [
     "Episode",
     "EpisodeDecisions",
     "Event",
+    "ExpectedGap",
     "Explanation",
     "Finished",
     "Format",
@@ -347,6 +349,7 @@ __all__ = [
     "digraph",
     "draw_comparison",
     "end_warm",
+    "expected_gaps",
     "explained_trace",
     "explanation_to_bytes",
     "families",

@@ -36,7 +36,9 @@ class HeldOut:
     search_seconds: float
     """the search's budget; 0 if its budget was in evaluations"""
     search_evaluations: int
-    """the search's step time; 0 where the file has none"""
+    """those that the search made; 0 where the file has none"""
+    ops: int = 0
+    """of the graph; 0 where the file has none"""
 
     @property
     def gap(self) -> float | None:
@@ -88,7 +90,7 @@ class PolicyCard:
     @property
     def mean_gap(self) -> float | None:
         """Mean relative gap of the greedy passes that fit to the search; None if none fits."""
-        return _mean([row.gap for row in self.held_out])
+        return mean_of_known([row.gap for row in self.held_out])
 
     @property
     def worst_gap(self) -> float | None:
@@ -98,7 +100,7 @@ class PolicyCard:
     @property
     def mean_best_of_gap(self) -> float | None:
         """Mean relative gap of the best of all passes to the search; None if none fits."""
-        return _mean([row.best_of_gap for row in self.held_out])
+        return mean_of_known([row.best_of_gap for row in self.held_out])
 
     @property
     def misfits(self) -> int:
@@ -138,7 +140,8 @@ class PolicyCard:
 FOLLOWS = ("mean_gap", "worst_gap", "mean_best_of_gap", "misfits")
 
 
-def _mean(gaps: Sequence[float | None]) -> float | None:
+def mean_of_known(gaps: Sequence[float | None]) -> float | None:
+    """The mean of those that are not None; None if all are."""
     known = [gap for gap in gaps if gap is not None]
     return fmean(known) if known else None
 
@@ -154,6 +157,7 @@ def _held_out(value: Json, where: str) -> HeldOut:
         search_us=read.number("search_us", LEAST_US),
         search_seconds=read.number("search_seconds", 0.0),
         search_evaluations=read.whole("search_evaluations") if read.has("search_evaluations") else 0,
+        ops=read.whole("ops") if read.has("ops") else 0,
     )
 
 

@@ -178,6 +178,7 @@ def _row(
         search_us=search_us,
         search_seconds=0.0 if settings.search_evaluations else settings.search_seconds,
         search_evaluations=search_evaluations,
+        ops=problem.graph.op_count,
     )
 
 

@@ -125,3 +125,21 @@ def test_a_summary_says_what_lists_show() -> None:
     cut = kept("large", large_card()).short
     assert (len(cut.clusters), cut.cluster_count, cut.graph_count) == (MOST_NAMED, 1000, 4000)
     assert max(map(len, cut.clusters)) == 40
+
+
+def test_a_page_tells_what_to_expect_by_family_cluster_and_size(client: Client) -> None:
+    first, second = small_card().held_out
+    mine = replace(second, graph="mine.pb", cluster="4xV100+CPU", ops=12_000, greedy_us=None, best_of_us=None)
+    policy = kept("mixed", replace(small_card(), held_out=(replace(first, ops=800), replace(second, ops=900), mine)))
+    page = " ".join(client.get(f"/policies/{policy.id}/").content.decode().split())
+    for part in ("family", "cluster", "size"):
+        assert f'<th scope="rowgroup" colspan="5" class="part">By {part}</th>' in page
+    for name in ("nmt", "other graphs", "2xK80", "4xV100+CPU", "up to 1,000 ops", "more than 10,000 ops"):
+        assert f'<th scope="row" class="name">{name}</th>' in page
+    assert page.count('<td class="number">1 <span class="muted">1 does not fit</span></td>') == 3
+    assert "All 3 graphs and clusters" in page and "None" not in page
+
+
+def test_a_page_without_parts_shows_the_rows_alone(client: Client) -> None:
+    page = client.get(f"/policies/{kept('one').id}/").content.decode()
+    assert "What to expect" not in page and "nmt-01" in page

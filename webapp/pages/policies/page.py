@@ -53,6 +53,11 @@ def words_on_its_version(policy: Policy) -> str:
     return f"{versions}: train it again."
 
 
+def expected_of(policy: Policy) -> dict[str, list[api.ExpectedGap]]:
+    """Its gaps on held-out graphs by part, if this release can apply it; else nothing."""
+    return api.expected_gaps(api.PolicyCard.from_json(policy.known, policy.name)) if policy.is_usable else {}
+
+
 def policies_page(
     request: HttpRequest, upload_form: PolicyUploadForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:

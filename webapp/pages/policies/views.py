@@ -17,6 +17,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
 from webapp.pages.policies.page import (
+    expected_of,
     policies_page,
     policy_or_404,
     train_again_page,
@@ -94,13 +95,14 @@ def _project_of(request: HttpRequest) -> Project | None:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, ranges (what its training problems were like, in words), plan, ending (in words), outdated
-    (in words), lines (a page of the runs that apply it), stage_words.
+    """Context: policy, card, expected (part → gaps on held-out graphs), ranges (what its training problems were
+    like, in words), plan, ending and outdated (in words), lines (a page of the runs that apply it), stage_words.
     """
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,
+        "expected": expected_of(policy),
         "ranges": api.ranges_words(policy.known.get("ranges", {})),
         "plan": policy.training_plan,
         "ending": words_on_its_end(policy),
