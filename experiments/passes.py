@@ -19,7 +19,7 @@ def ends_from_one_device(policy: Actor, graph: GroupGraph, order: NDArray[np.int
         starts=np.tile(fastest_device_placement(graph), (episodes, 1)),
         orders=np.tile(order, (episodes, 1)),
         uniforms=np.random.default_rng([seed, 2]).random((episodes, len(order))),
-        greedy=np.arange(episodes) == 0,
+        greedy=np.repeat(np.arange(episodes)[:, None] == 0, len(order), axis=1),
         explore=0.0,
     )
     with torch_threads(1):

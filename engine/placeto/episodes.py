@@ -28,7 +28,7 @@ class EpisodePlan:
     uniforms: NDArray[np.float64]
     """[batch, steps] random numbers in [0, 1) that draw the devices"""
     greedy: NDArray[np.bool_]
-    """[batch] whether the episode takes the most probable devices; training does not learn from such an episode"""
+    """[batch, steps] whether the step takes the most probable device; training does not learn from such a step"""
     explore: float
     """share of a uniform choice that is mixed into each decision"""
 
@@ -39,6 +39,11 @@ class EpisodePlan:
     @property
     def steps(self) -> int:
         return int(self.orders.shape[1])
+
+    @property
+    def greedy_episodes(self) -> NDArray[np.bool_]:
+        """[batch] whether all steps of the episode are greedy."""
+        return np.asarray(self.greedy.all(axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,9 @@ def make_episode_plan(
         starts = random_placements(graph.allowed, batch, rng)
     else:
         starts = np.tile(start_without_draws(settings, graph, best), (batch, 1))
-    first = np.zeros(batch, dtype=np.bool_)
-    first[0] = greedy
-    return EpisodePlan(starts, orders, rng.random(orders.shape), first, exploration_share(settings, groups))
+    greedy_steps = np.zeros(orders.shape, dtype=np.bool_)
+    greedy_steps[0] = greedy
+    return EpisodePlan(starts, orders, rng.random(orders.shape), greedy_steps, exploration_share(settings, groups))
 
 
 def start_without_draws(settings: PlacetoSettings, graph: GroupGraph, best: NDArray[np.int32]) -> NDArray[np.int32]:

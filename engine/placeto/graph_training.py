@@ -96,7 +96,7 @@ class GraphTraining:
         self, episodes: Episodes, returns: NDArray[np.float64], progress: float, memory_penalty: float
     ) -> Learned | None:
         """Learn from the episodes that are not greedy; only these enter the return baseline."""
-        teach = ~episodes.plan.greedy
+        teach = ~episodes.plan.greedy_episodes
         if not teach.any():
             return None
         advantages = np.zeros_like(returns)

@@ -264,7 +264,7 @@ class PublishedActor(Actor):
             states = DecisionStates(placements, decided, current, self._on_device(starts.before(step)))
             with torch.no_grad():
                 scored = self._log_probabilities(states, plan.explore)
-            chosen = choose(scored.cpu().numpy().astype(np.float64), plan.uniforms[:, step], plan.greedy)
+            chosen = choose(scored.cpu().numpy().astype(np.float64), plan.uniforms[:, step], plan.greedy[:, step])
             actions[:, step] = chosen
             starts.move(plan.orders[:, step], chosen)
             placements[rows, current] = index_tensor(chosen, self.torch_device)

@@ -49,7 +49,7 @@ class Reinforce:
     def update(
         self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, raise_if_over: RaiseIfOver
     ) -> UpdateNumbers:
-        """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
+        """Learn from a batch and its `advantages` [batch, steps]; greedy steps do not count.
 
         `progress` in [0, 1] is the spent share of the budget. Raises SettingsError if the gradient is not finite.
         """
@@ -95,8 +95,8 @@ class _Batch:
         counts = ~episodes.plan.greedy
         self._actions = index_tensor(episodes.actions, torch_device)
         self._advantages = torch.from_numpy(advantages.astype(np.float32)).to(torch_device)
-        self._counts = torch.from_numpy(counts.astype(np.float32))[:, None].to(torch_device)
-        self._counted = max(1, int(counts.sum()) * episodes.plan.steps)
+        self._counts = torch.from_numpy(counts.astype(np.float32)).to(torch_device)
+        self._counted = max(1, int(counts.sum()))
         self._entropy_sum = 0.0
         self._decisions = self._counted if not settings.sum_over_decisions else 1
         """divisor of the sum over the decisions"""
@@ -128,6 +128,6 @@ class _Batch:
             gain = torch.minimum(ratio * advantages, clipped * advantages)
         entropy = -(logarithms.exp() * logarithms).sum(dim=-1)
         if self._first_epoch:
-            self._entropy_sum += float((entropy.detach() * self._counts[part.episodes]).sum())
-        weighted = (gain + self._entropy_weight * entropy) * self._counts[part.episodes]
+            self._entropy_sum += float((entropy.detach() * self._counts[where]).sum())
+        weighted = (gain + self._entropy_weight * entropy) * self._counts[where]
         return -weighted.sum() / self._decisions

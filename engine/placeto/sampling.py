@@ -50,8 +50,8 @@ def sample_episodes(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """(actions [batch, steps], views [batch, steps, devices, DEVICE_FEATURES]) from `starts` [batch, groups].
 
-    `orders` [batch, steps] is the traversal; `uniforms` [batch, steps] in [0, 1) draw the devices; `greedy` [batch]
-    takes the most probable device instead. All actions are NO_DEVICE if a score is not finite.
+    `orders` [batch, steps] is the traversal; `uniforms` [batch, steps] in [0, 1) draw the devices; `greedy` [batch,
+    steps] takes the most probable device instead. All actions are NO_DEVICE if a score is not finite.
     """
     batch, steps = orders.shape
     groups, devices = graph.time.shape
@@ -68,7 +68,8 @@ def sample_episodes(
             view = views[episode, step]
             look(graph, state, group, (step % groups) / groups, view)
             _score(graph, head, state.placement, on_device, group, view, scores)
-            device = choose_device(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
+            allowed, uniform = graph.allowed[group], uniforms[episode, step]
+            device = choose_device(allowed, scores, uniform, greedy[episode, step], explore)
             if device == NO_DEVICE:
                 actions[:] = NO_DEVICE
                 return actions, views

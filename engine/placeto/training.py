@@ -102,7 +102,7 @@ class PlacetoTraining:
             start=plan.starts[index].copy(),
             order=plan.orders[index].copy(),
             actions=outcome.episodes.actions[index].copy(),
-            greedy=bool(plan.greedy[index]),
+            greedy=bool(plan.greedy_episodes[index]),
         )
 
     def state(self) -> bytes:

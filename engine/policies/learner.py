@@ -41,6 +41,8 @@ from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 IMITATED_ORDERS = ("topological", "random_topological")
 USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
+FEWEST_SAMPLED_FROM = 0.7
+"""share of reinforcement after which no more than `sampled_share_end` of the steps are drawn"""
 LIST_SCHEDULE_WEIGHT, SCHEDULES_WEIGHT = 0.25, 1.5
 """so an untrained policy follows the list schedules where these agree, and begins about as good as one of them"""
 
@@ -166,7 +168,8 @@ class Learner:
                 bound = usual.varied(settings.varied_spread, self._rng)
                 self._evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
-        self._evaluations += bound.explore(order, progress, self._rng)
+        sampled_share = falling(1.0, settings.sampled_share_end, progress / FEWEST_SAMPLED_FROM)
+        self._evaluations += bound.explore(order, progress, self._rng, sampled_share)
         if bound.gap is not None and bound.gap > settings.imitated_gap:
             bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1

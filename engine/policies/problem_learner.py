@@ -128,9 +128,16 @@ class ProblemLearner:
         self._actor.forget()
         return total
 
-    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
-        """Learn from one batch by reinforcement, in orders of the kind `traversal`; returns its evaluations."""
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
+        """Learn from one batch by reinforcement, in orders of the kind `traversal`; returns its evaluations.
+
+        A `sampled_share` of the steps is drawn. With less than all, the others and the first episode are greedy.
+        """
         plan = self._plan(traversal, self._settings.batch_episodes, rng)
+        if sampled_share < 1.0:
+            greedy = rng.random(plan.orders.shape) >= sampled_share
+            greedy[0] = True
+            plan = dataclasses.replace(plan, greedy=greedy)
         episodes = self._actor.sample(plan, _never)
         ends = episodes.ends()
         advantages = np.repeat(batch_advantages(self._seen(ends))[:, None], plan.steps, axis=1)

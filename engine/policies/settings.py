@@ -57,6 +57,13 @@ class PolicyTrainingSettings:
     entropy_weight: float = number(
         0.003, 0.0, 1e3, "weight of the entropy bonus when reinforcement begins; falls linearly to 0"
     )
+    sampled_share_end: float = number(
+        1.0,
+        0.01,
+        1.0,
+        "share of a batch's decisions that are drawn late in reinforcement, 1 at its start; the others take the most "
+        "probable device, so that a batch tells more of each that is drawn",
+    )
     imitated_gap: float = number(
         0.05,
         0.0,

@@ -164,7 +164,7 @@ def _greedy_passes(
 
     def ends(starts: NDArray[np.int32] | None) -> NDArray[np.int32]:
         plan = make_episode_plan(settings, graph, fastest_device_placement(graph), True, rng)
-        plan = replace(plan, greedy=np.ones(count, dtype=np.bool_))
+        plan = replace(plan, greedy=np.ones_like(plan.greedy))
         return actor.sample(plan if starts is None else replace(plan, starts=starts), lambda: None).ends()
 
     return ends

@@ -76,7 +76,8 @@ def soft_labels(
 class CreditedProblem(ProblemLearner):
     """Learns from the best episode of a batch, each decision by its own credit, instead of by reinforcement."""
 
-    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
+        del sampled_share  # all are drawn
         episodes, ends, values = self._sampled(traversal, rng)
         least = int(np.argmin(values))
         moved, move_of = single_moves(ends[least], self._graph.allowed, interchangeable_devices(self.problem))
@@ -109,9 +110,9 @@ class CreditedProblem(ProblemLearner):
 class ExpertProblem(CreditedProblem):
     """In one batch of `MIXED` a short search improves the best end, which is imitated; else reinforcement."""
 
-    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
         if rng.integers(MIXED):
-            return ProblemLearner.explore(self, traversal, progress, rng)
+            return ProblemLearner.explore(self, traversal, progress, rng, sampled_share)
         episodes, ends, values = self._sampled(traversal, rng)
         one = _only(episodes, int(np.argmin(values)))
         problem = self.problem.with_budget(Budget(EXPERT_EVALUATIONS))
@@ -138,13 +139,13 @@ class RepeatedProblem(ProblemLearner):
     _start: NDArray[np.int32] | None = None
     """[groups] where this batch begins, if not nowhere"""
 
-    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
         if rng.random() < SECOND_PASSES:
             first = self._plan(traversal, 1, rng)
             greedy = replace(first, greedy=np.ones(1, dtype=np.bool_))
             self._start = self._actor.sample(greedy, lambda: None).ends()[0]
         try:
-            return super().explore(traversal, progress, rng)
+            return super().explore(traversal, progress, rng, sampled_share)
         finally:
             self._start = None
 

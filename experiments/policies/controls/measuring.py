@@ -60,6 +60,7 @@ KINDS = (
     "wider network",
     "four updates a batch",
     "two learners",
+    "fewer draws",
 )
 """of policies"""
 UNTRAINED: dict[str, Json] = {
@@ -73,6 +74,7 @@ UNTRAINED: dict[str, Json] = {
 """one step at a rate so small that the weights stay those that were drawn"""
 MORE_GRAPHS = 44
 """further ones of a family, where it has so many"""
+FEWEST_DRAWS = 0.15
 POOL = 256
 """drawn problems at a time, where they take part"""
 CHANGES: dict[str, dict[str, Json]] = {
@@ -80,6 +82,7 @@ CHANGES: dict[str, dict[str, Json]] = {
     "wider network": {"hidden_width": 128},
     "four updates a batch": {"epochs": 4},
     "two learners": {"learners": 2},
+    "fewer draws": {"sampled_share_end": FEWEST_DRAWS},
 }
 """of the settings of kinds that differ from `trained` in nothing else"""
 TRIED_SEED = 99

@@ -56,7 +56,7 @@ def plan_on(
     starts = random_placements(problem.allowed, batch, rng)
     if nowhere:
         starts[:] = NO_DEVICE
-    return EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), explore)
+    return EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(orders.shape, bool), explore)
 
 
 def scored(policy: Actor, episodes: Episodes) -> NDArray[np.float64]:
@@ -76,7 +76,7 @@ def scored(policy: Actor, episodes: Episodes) -> NDArray[np.float64]:
 def chosen_again(policy: Actor, episodes: Episodes) -> NDArray[np.int32]:
     """What chance chooses by the scored probabilities."""
     logarithms, plan = scored(policy, episodes), episodes.plan
-    by_step = [choose(logarithms[:, step], plan.uniforms[:, step], plan.greedy) for step in range(plan.steps)]
+    by_step = [choose(logarithms[:, step], plan.uniforms[:, step], plan.greedy[:, step]) for step in range(plan.steps)]
     return np.stack(by_step, axis=1)
 
 
@@ -139,6 +139,19 @@ def test_a_greedy_episode_takes_the_most_probable(preset: str) -> None:
     logarithms = scored(policy, episodes)
     assert np.array_equal(episodes.actions[0], logarithms[0].argmax(axis=1))
     assert not np.array_equal(episodes.actions[1:], logarithms[1:].argmax(axis=2))
+
+
+@BOTH
+def test_a_greedy_step_takes_the_most_probable_and_the_others_are_drawn(preset: str) -> None:
+    problem = random_problem(5, groups=14)
+    policy = policy_on(problem, preset)
+    plan = plan_on(problem)
+    plan.greedy[:, ::2] = True
+    episodes = policy.sample(plan, lambda: None)
+    likeliest = scored(policy, episodes).argmax(axis=2)
+    assert np.array_equal(episodes.actions[:, ::2], likeliest[:, ::2])
+    assert not np.array_equal(episodes.actions[:, 1::2], likeliest[:, 1::2])
+    assert np.array_equal(chosen_again(policy, episodes), episodes.actions)
 
 
 @BOTH
@@ -264,7 +277,7 @@ def test_the_published_features(reward: str) -> None:
     assert isinstance(policy, PublishedActor)
     graph = group_graph(problem)
     orders = np.array([[1, 0, 2]], np.int32)
-    plan = EpisodePlan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros(1, bool), 0)
+    plan = EpisodePlan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros((1, 3), bool), 0)
     passed = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.int32)
     start_us = GroupStartTimes(problem.simulator).of(passed)
     episodes = SeenEpisodes(plan, np.array([[0, 1, 1]], np.int32), start_us[None])

@@ -16,7 +16,7 @@ def two_episodes() -> Episodes:
         starts=np.array([[0, 0, 0], [2, 1, 0]], dtype=np.int32),
         orders=np.array([[0, 1, 2, 2, 1, 0], [2, 0, 1, 0, 1, 2]], dtype=np.int32),
         uniforms=np.zeros((2, 6)),
-        greedy=np.zeros(2, dtype=bool),
+        greedy=np.zeros((2, 6), dtype=bool),
         explore=0.0,
     )
     return Episodes(plan, np.array([[1, 0, 2, 2, 1, 0], [0, 2, 2, 1, 0, 1]], dtype=np.int32))
@@ -103,7 +103,8 @@ def test_only_the_first_episode_of_a_greedy_batch_is_greedy() -> None:
     plan = make_episode_plan(
         PlacetoSettings(batch_episodes=3), graph, np.zeros(10, np.int32), True, np.random.default_rng(0)
     )
-    assert plan.greedy.tolist() == [True, False, False]
+    assert plan.greedy.shape == plan.orders.shape
+    assert plan.greedy_episodes.tolist() == [True, False, False] == plan.greedy.any(axis=1).tolist()
 
 
 def test_exploration_is_groups_an_episode() -> None:

@@ -21,7 +21,7 @@ def some_episodes(problem: PlacementProblem, batch: int, *, shared_start: bool, 
     if shared_start:
         starts[:] = starts[0]
     orders = np.tile(np.arange(problem.group_count, dtype=np.int32), (batch, 1))
-    plan = EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), 0.0)
+    plan = EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(orders.shape, bool), 0.0)
     return Episodes(plan, random_placements(problem.allowed, batch, rng)[np.arange(batch)[:, None], orders])
 
 

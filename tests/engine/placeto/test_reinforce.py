@@ -44,7 +44,8 @@ class OneSoftmax(Actor):
 
 def episodes(*, greedy: tuple[bool, bool] = (False, False)) -> Episodes:
     orders = np.tile(np.arange(4, dtype=np.int32), (2, 1))
-    plan = EpisodePlan(np.zeros((2, 4), np.int32), orders, np.zeros((2, 4)), np.array(greedy), 0.0)
+    steps = np.repeat(np.array(greedy)[:, None], 4, axis=1)
+    plan = EpisodePlan(np.zeros((2, 4), np.int32), orders, np.zeros((2, 4)), steps, 0.0)
     return Episodes(plan, np.array(ACTIONS, dtype=np.int32))
 
 
@@ -97,6 +98,21 @@ def test_the_gradient_s_norm_is_clipped_as_published(monkeypatch: pytest.MonkeyP
     assert np.linalg.norm(expected) > 1.25
     found = gradient(monkeypatch, episodes(), gradient_norm=1.25)
     assert found == pytest.approx(expected * 1.25 / np.linalg.norm(expected), abs=1e-5)
+
+
+def test_greedy_steps_teach_nothing_and_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = episodes()
+    given.plan.greedy[:] = [[False, True, True, False], [True, True, False, True]]
+    pushes = []
+    for row, step in ((0, 0), (0, 3), (1, 2)):
+        alone = episodes()
+        alone.plan.greedy[:] = True
+        alone.plan.greedy[row, step] = False
+        pushes.append(gradient(monkeypatch, alone))
+    assert gradient(monkeypatch, given) == pytest.approx(np.sum(pushes, axis=0), abs=1e-6)
+    assert np.abs(pushes).max() > 0.1
+    mean = gradient(monkeypatch, given, sum_over_decisions=False)
+    assert mean == pytest.approx(np.sum(pushes, axis=0) / 3, abs=1e-6)
 
 
 def test_a_later_epoch_drops_decisions_that_have_moved_far(monkeypatch: pytest.MonkeyPatch) -> None:

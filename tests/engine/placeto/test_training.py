@@ -270,7 +270,7 @@ def test_a_greedy_episode_teaches_nothing(
     def spoiled(self: Evaluator, episodes: Episodes) -> EvaluatedEpisodes:
         outcome = evaluate(self, episodes)
         if outcome.returns is not None:
-            outcome.returns[outcome.episodes.plan.greedy] += 1000.0
+            outcome.returns[outcome.episodes.plan.greedy_episodes] += 1000.0
         return outcome
 
     monkeypatch.setattr(Evaluator, "evaluate", spoiled)

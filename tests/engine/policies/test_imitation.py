@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from engine.placers.heft import Heft
+from engine.placeto.episodes import EpisodePlan
+from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_actor import fresh_network
+from engine.placeto.shared_head_actor import SampledEpisodes, fresh_network
 from engine.policies.problem_learner import ProblemLearner, batch_advantages, equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
 from engine.problem import Budget, PlacementProblem
@@ -103,6 +105,24 @@ def test_exploring_keeps_the_best_and_counts_evaluations() -> None:
     assert [learner.explore("topological", 0.0, rng) for _ in range(3)] == [16, 16, 16]
     assert learner.best_value < before and learner.gap is not None and learner.gap >= 0
     assert learner.problem.ledger.used == 0  # a training may be longer than any budget
+
+
+def test_late_batches_draw_a_share_of_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = two_chains(length=20)
+    learner, rng = bound(problem), np.random.default_rng(1)
+    learner.teach(np.zeros(problem.group_count, np.int32))
+    drawn: list[float] = []
+    sample = learner._actor.sample
+
+    def looked(plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
+        assert plan.greedy[0].all() or not plan.greedy.any()
+        drawn.append(1.0 - float(plan.greedy[1:].mean()))
+        return sample(plan, raise_if_over)
+
+    monkeypatch.setattr(learner._actor, "sample", looked)
+    for share in (1.0, 0.5, 0.0):
+        learner.explore("topological", 0.0, rng, share)
+    assert drawn[0] == 1.0 and 0.4 < drawn[1] < 0.6 and drawn[2] == 0.0
 
 
 def test_advantages_are_free_of_the_graphs_own_scale() -> None:
