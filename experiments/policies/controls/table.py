@@ -110,7 +110,8 @@ graphs of each family, all three together, {scope.train_seconds:g} s of one proc
 - `more graphs`: {MORE_GRAPHS} further ones of each family.
 - `wider network`: hidden layers of 128 instead of 64. `four updates a batch` instead of two.
 - `two learners` side by side, the mean of whose weights is taken every 16 steps: as many seconds on two processors.
-- `fewer draws`: late in the training {FEWEST_DRAWS:.0%} of a batch's decisions are drawn; the others are the most probable.
+- `fewer draws`: late in the training {FEWEST_DRAWS:.0%} of a batch's decisions are drawn; the others take the most
+  probable device.
 - `credit of single moves`, `expert iteration` and `second passes`: other ways to learn from a batch
   (`experiments/policies/controls/learners.py`).
 - `best of 4 in a row`: the greedy pass and three more, each from the end of the one before.
