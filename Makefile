@@ -76,7 +76,8 @@ POLICY_CLUSTERS := 2xK80 4xK80 8xK80 2xK80+2xV100
 
 policy: setup-tests
 	@OMP_NUM_THREADS=1 .venv/bin/python -m engine train nmt ptb cifar10 $(addprefix --cluster ,$(POLICY_CLUSTERS)) \
-		--seconds $(POLICY_SECONDS) --set drawn=256 --set search_seconds=3 --name "all families" \
+		--count 96 --test-count 32 --seconds $(POLICY_SECONDS) --set learners=2 --set drawn=256 \
+		--set message_rounds=4 --set embedding_width=48 --set search_seconds=3 --name "all families" \
 		--out policies/default.safetensors
 	@.venv/bin/python -m tests.engine.policies.default_answers
 

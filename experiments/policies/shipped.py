@@ -164,15 +164,17 @@ def auto_us(problem: PlacementProblem, policy: TrainedPolicy | None, seconds: fl
 def page(kept: KeptResults, scope: ShippedScope, digest: str) -> str:
     """The page with all that has been measured."""
     keys = {part: key_of(scope, part, digest) for part in parts(scope)}
-    columns: dict[str, list[dict[str, Any]]] = {}
+    measured: dict[str, list[dict[str, Any]]] = {}
     for part, key in keys.items():
-        columns.setdefault(part.column, []).append(kept[key])
+        measured.setdefault(part.column, []).append(kept[key])
+    columns = {column: [_solved(graph) for graph in found] for column, found in measured.items()}
     lines = [[name, *(_gaps(found, name, 0) for found in columns.values())] for name in PASSES]
     lines += [[f"{name}, swept", *(_gaps(found, name, 1) for found in columns.values())] for name in PASSES[1:]]
     lines += [[name, *(_gaps(found, name, None) for found in columns.values())] for name in (ALONE, WITH_POLICY)]
     beside = [
         ["mean", *(_difference(found) for found in columns.values())],
         ["policy left out", *(_left_out(found) for found in columns.values())],
+        ["problems on which nothing fits", *(_unsolved(found) for found in measured.values())],
     ]
     head = _head(scope, kept.made(keys.values()), digest)
     return "\n".join(
@@ -195,11 +197,22 @@ def _head(scope: ShippedScope, made: str, digest: str) -> str:
 `{COMMAND}`; Placeto Explorer {VERSION}; {made}; policy with SHA-256 {digest[:12]}….
 
 Relative gaps to the best of all answers here, the mean over problems with its 95 % interval over graphs; what does not
-fit counts as {MISFIT - 1:.0%}, and so does what is further behind. {scope.graphs} held-out graphs of each family on
+fit counts as {MISFIT - 1:.0%}, and so does what is further behind. Problems on which no answer here fits count in no
+mean. {scope.graphs} held-out graphs of each family on
 {", ".join(FAMILY_CLUSTERS)}; the zoo's {", ".join(ZOO_GRAPHS)} on {", ".join(ZOO_CLUSTERS)}; {scope.drawn} drawn
 problems. No graph took part in the policy's training; graphs of the families and other drawn problems did. Swept: each
 group in turn went to the device that was best for it then. Auto had {scope.seconds:g} s of one processor, in a process
 that had loaded the network, seeds 0 to {scope.seeds - 1}, and the same groups as the passes."""
+
+
+def _solved(graph: Mapping[str, Any]) -> dict[str, Any]:
+    """The problems on which an answer fits."""
+    return {name: row for name, row in graph.items() if _best_us(row) < inf}
+
+
+def _unsolved(found: list[dict[str, Any]]) -> str:
+    rows = [row for graph in found for row in graph.values()]
+    return f"{sum(_best_us(row) == inf for row in rows)} of {len(rows)}"
 
 
 def _best_us(row: Mapping[str, Any]) -> float:
@@ -216,7 +229,7 @@ def _gaps(found: list[dict[str, Any]], name: str, which: int | None) -> str:
             times = row[name] if which is None else [row[name][which]]
             gaps += [min(us / _best_us(row), MISFIT) - 1 if us is not None else MISFIT - 1 for us in times]
         units.append(gaps)
-    return mean_over(units).as_percent()
+    return mean_over([unit for unit in units if unit]).as_percent()
 
 
 def _difference(found: list[dict[str, Any]]) -> str:

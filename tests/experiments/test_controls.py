@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import SettingsError
 from experiments.keeping.kept_results import KeptResults
-from experiments.policies.controls import answers, table
+from experiments.policies.controls import answers, measuring, table
 from experiments.policies.controls.answers import best_of, copied, listed, nearest, one_device, swept
 from experiments.policies.controls.measuring import (
     CHANGES,
@@ -20,9 +20,11 @@ from experiments.policies.controls.measuring import (
     OF_POLICIES,
     WITHOUT_POLICY,
     ControlsScope,
+    TriedPlace,
     places,
     problem_at,
     settings_of,
+    tried_digest,
 )
 from experiments.policies.controls.table import make_controls_scope, page, policy_key, quick_key
 from tests.engine.placers.small_problems import small_problem
@@ -95,6 +97,32 @@ def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double
     assert row["greedy pass, untrained"][2].startswith("+100.0 %")
     assert row["nearest graph's placement"][4] == "–" != row["one device"][4]
     assert len(CLUSTERS) == 4 and table.NAME in table.COMMAND
+
+
+def test_problems_on_which_nothing_fits_are_left_out(tmp_path: Path) -> None:
+    scope = make_controls_scope({"kinds": "trained", "seeds": 1, "graphs": 1, "drawn": 2})
+    kept = KeptResults(tmp_path / "kept.jsonl")
+
+    def row(place: TriedPlace, us: float, names: tuple[str, ...]) -> dict[str, Any]:
+        fits = place.column != DRAWN or place.graph == 0
+        return {name: [us if fits else None, 1, us if fits else None, 1] for name in names}
+
+    for column in COLUMNS:
+        quick: Any = {each.name: row(each, 100.0, (KNOWN, *WITHOUT_POLICY)) for each in places(scope, (column,))}
+        kept.add(quick_key(scope, column), quick)
+    found: Any = {each.name: row(each, 120.0, OF_POLICIES) for each in places(scope)}
+    kept.add(policy_key(scope, "trained", 0), found)
+    [line] = [line for line in page(kept, scope).splitlines() if line.startswith("| greedy pass, trained |")]
+    assert [cell.strip().split()[0] for cell in line.split("|")[3:7]] == ["+20.0"] * 4
+
+
+def test_what_is_tried_is_known_by_its_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = quick_key(SCOPE, DRAWN)
+    assert tried_digest() in str(before)
+    monkeypatch.setattr(measuring, "TRIED_SEED", 100)
+    tried_digest.cache_clear()
+    assert quick_key(SCOPE, DRAWN) != before
+    tried_digest.cache_clear()
 
 
 def test_kinds_are_names_with_commas() -> None:

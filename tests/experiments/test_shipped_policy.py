@@ -48,6 +48,18 @@ def test_gaps_are_to_the_best_of_all_answers_and_misfits_count_whole(tmp_path: P
     assert cells(text, "policy left out") == ["0 of 1"] * 3 + ["4 of 4", "0 of 1"]
 
 
+def test_problems_on_which_nothing_fits_count_in_no_mean(tmp_path: Path) -> None:
+    kept = KeptResults(tmp_path / "kept.jsonl")
+    nothing = ROW | {name: [None, None] for name in PASSES} | {ALONE: [None], WITH_POLICY: [None]}
+    for part in parts(SCOPE):
+        rows: dict[str, Any] = {"one": ROW, "another": nothing} if part.column == "drawn" else {"a problem": ROW}
+        kept.add(key_of(SCOPE, part, "digest"), rows)
+    text = page(kept, SCOPE, "digest")
+    assert cells(text, "problems on which nothing fits") == ["0 of 1"] * 3 + ["0 of 4", "1 of 2"]
+    assert [cell.split()[0] for cell in cells(text, "greedy pass, swept")] == ["+10.0"] * 5
+    assert cells(text, "policy left out")[-1] == "0 of 1"
+
+
 def test_another_policy_is_measured_anew_and_the_number_of_processes_changes_nothing() -> None:
     part = MeasuredPart("zoo", "nasnet")
     assert key_of(SCOPE, part, "one") != key_of(SCOPE, part, "another")

@@ -23,8 +23,8 @@ BYTES_PER_US = 7600.0
 """of the link for which this ratio is drawn"""
 TYPES = (2, 9)
 """types of layers: at least, and less than"""
-TYPE_SPREAD, LAYER_SPREAD = 1.0, 0.2
-"""deviations of the logarithms of times and bytes, over types and within one"""
+TYPE_SPREAD, LAYER_SPREAD = 1.0, (0.05, 0.8)
+"""deviations of the logarithms of times and bytes, over types and within one; the last one is log-uniform"""
 NARROWING = 1.5
 """most by which the logarithm of the outputs grows or falls from the first layer to the last"""
 MOST_IN_A_BLOCK = 8
@@ -115,10 +115,11 @@ def _drawn_layers(count: int, trains: bool, rng: np.random.Generator) -> _Layers
     types = int(rng.integers(*TYPES))
     block = np.resize(rng.integers(0, types, int(rng.integers(1, MOST_IN_A_BLOCK + 1))), count)
     kind = np.where(rng.random(count) < OUT_OF_RHYTHM, rng.integers(0, types, count), block)
+    spread = log_uniform(*LAYER_SPREAD, rng)
 
     def sizes() -> NDArray[np.float64]:
         of_type = rng.lognormal(0.0, TYPE_SPREAD, types)
-        return np.asarray(of_type[kind] * rng.lognormal(0.0, LAYER_SPREAD, count))
+        return np.asarray(of_type[kind] * rng.lognormal(0.0, spread, count))
 
     time_us = sizes()
     time_us *= log_uniform(*LAYER_US, rng) / time_us.mean()

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+MOST_SIDE_BY_SIDE = 64
+"""layers of a row, or towers"""
 LayerEdges = list[tuple[int, int]]
 DrawLayers = Callable[[int, np.random.Generator], LayerEdges]
 """(about how many layers, random numbers) → edges from a lower to a higher layer"""
@@ -100,7 +102,7 @@ def experts(layers: int, rng: np.random.Generator) -> LayerEdges:
 
 def random_layers(layers: int, rng: np.random.Generator) -> LayerEdges:
     """Rows of equal width; each layer consumes one to three of the row before and now and then one further back."""
-    drawn, width, reach = _Layout(), int(rng.integers(2, 13)), rng.random() * 0.3
+    drawn, width, reach = _Layout(), _width(rng), rng.random() * 0.3
     first = drawn.add()
     rows = [[drawn.add(first) for _ in range(width)]]
     while drawn.count < layers:
@@ -116,7 +118,7 @@ def random_layers(layers: int, rng: np.random.Generator) -> LayerEdges:
 
 def side_by_side(layers: int, rng: np.random.Generator) -> LayerEdges:
     """Towers beside each other that meet at the end, with an edge from one to another here and there."""
-    drawn, towers, share = _Layout(), int(rng.integers(2, 7)), rng.random() * 0.3
+    drawn, towers, share = _Layout(), _width(rng), rng.random() * 0.3
     first = drawn.add()
     ends = [first] * towers
     while drawn.count < layers:
@@ -178,6 +180,11 @@ LIKE_A_FAMILY: dict[str, tuple[str, ...]] = {
 def shapes_without(family: str) -> tuple[str, ...]:
     """The names of all shapes but those that are nearest to `family`; with an empty name all."""
     return tuple(shape for shape in SHAPES if shape not in LIKE_A_FAMILY.get(family, ()))
+
+
+def _width(rng: np.random.Generator) -> int:
+    """From 2 to `MOST_SIDE_BY_SIDE`; the logarithm is uniform."""
+    return int(np.exp(rng.uniform(np.log(2), np.log(MOST_SIDE_BY_SIDE + 1))))
 
 
 def _in_order(edges: LayerEdges, count: int) -> LayerEdges:

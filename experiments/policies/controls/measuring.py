@@ -1,6 +1,8 @@
 """Measures the controls: a child for the quick answers in each column, and one for each training of a policy."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -139,6 +141,17 @@ def problem_at(scope: ControlsScope, place: TriedPlace) -> PlacementProblem:
     if place.column == DRAWN:
         return drawn_problem(tuple(SHAPES), np.random.default_rng([TRIED_SEED, place.graph])).problem
     return problem_on(split_of(scope, place.column)[1][place.graph], place.cluster)
+
+
+@cache
+def tried_digest() -> str:
+    """A digest of some of the drawn problems to try; a change of what draws them changes it."""
+    digest = hashlib.sha256()
+    for graph in range(4):
+        problem = problem_at(ControlsScope(), TriedPlace(DRAWN, graph, DRAWN))
+        for array in (problem.costs.time_us, problem.graph.edge_source, problem.cluster.bandwidth_bytes_per_us):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:12]
 
 
 def split_of(scope: ControlsScope, family: str) -> tuple[list[PreparedGraph], list[PreparedGraph]]:

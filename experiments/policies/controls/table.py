@@ -23,6 +23,7 @@ from experiments.policies.controls.measuring import (
     WITHOUT_POLICY,
     ControlsScope,
     places,
+    tried_digest,
 )
 
 COMMAND = "python -m experiments controls"
@@ -70,7 +71,7 @@ def policy_key(scope: ControlsScope, kind: str, seed: int) -> Measurement:
 
 
 def _decides(scope: ControlsScope) -> dict[str, Json]:
-    return {**asdict(scope), "processes": 1, "seeds": 1, "kinds": KINDS[0]}
+    return {**asdict(scope), "processes": 1, "seeds": 1, "kinds": KINDS[0], "tried": tried_digest()}
 
 
 def page(kept: KeptResults, scope: ControlsScope) -> str:
@@ -103,8 +104,9 @@ Graphs of each family's training split, {scope.graphs} each, were left out of al
 {", ".join(CLUSTERS)}; beside them are {scope.drawn} problems that were drawn at random. Figures are relative gaps to
 the best of auto with {scope.evaluations:,} evaluations and of all answers here, the mean over graphs, clusters and
 {"seed 0 alone" if scope.seeds == 1 else f"seeds 0 to {scope.seeds - 1}"}, with its 95 % interval over graphs; what does
-not fit counts as {MISFIT - 1:.0%}, and so does what is further behind. A policy is trained on {scope.train_graphs}
-graphs of each family, all three together, {scope.train_seconds:g} s of one processor.
+not fit counts as {MISFIT - 1:.0%}, and so does what is further behind; problems on which nothing fits are left out. A
+policy is trained on {scope.train_graphs} graphs of each family, all three together, {scope.train_seconds:g} s of one
+processor.
 
 - `with drawn problems`: in half of its batches on problems drawn at random, other ones than here.
 - `more graphs`: {MORE_GRAPHS} further ones of each family.
@@ -121,13 +123,14 @@ graphs of each family, all three together, {scope.train_seconds:g} s of one proc
 
 
 def _best_us(found: Sequence[FoundAt], scope: ControlsScope) -> dict[str, float]:
-    """The least step time at each place, of all answers with and without the sweep."""
+    """The least step time at each place where something fits, of all answers with and without the sweep."""
 
     def at(place: str) -> float:
         known = [row[column] for each in found for row in each[place].values() for column in (0, 2)]
         return min((each for each in known if each is not None), default=inf)
 
-    return {place.name: at(place.name) for place in places(scope)}
+    found_us = {place.name: at(place.name) for place in places(scope)}
+    return {name: us for name, us in found_us.items() if us < inf}
 
 
 def _line(
@@ -144,7 +147,7 @@ def _line(
             by_graph: dict[int, list[float]] = {}
             for each in found:
                 for place in places(scope, (column,)):
-                    if name in each[place.name]:
+                    if name in each[place.name] and place.name in best_us:
                         gap = _gap(each[place.name][name][step_time], best_us[place.name])
                         by_graph.setdefault(place.graph, []).append(gap)
             cells.append(mean_over(list(by_graph.values())).as_percent() if by_graph else "–")
