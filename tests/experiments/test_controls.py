@@ -23,6 +23,7 @@ from experiments.policies.controls.measuring import (
     TriedPlace,
     places,
     problem_at,
+    quick_in_child,
     settings_of,
     tried_digest,
 )
@@ -114,6 +115,14 @@ def test_problems_on_which_nothing_fits_are_left_out(tmp_path: Path) -> None:
     kept.add(policy_key(scope, "trained", 0), found)
     [line] = [line for line in page(kept, scope).splitlines() if line.startswith("| greedy pass, trained |")]
     assert [cell.strip().split()[0] for cell in line.split("|")[3:7]] == ["+20.0"] * 4
+
+
+def test_a_child_measures_what_its_key_says(tmp_path: Path) -> None:
+    scope = ControlsScope(seeds=1, train_seconds=1.0, train_graphs=2, graphs=1, drawn=1, evaluations=20)
+    _, texts = quick_in_child(dict(quick_key(scope, DRAWN)), tmp_path, lambda *_: None)
+    found: Any = texts["result"]
+    assert list(found) == [place.name for place in places(scope, (DRAWN,))]
+    assert {KNOWN, *WITHOUT_POLICY[:-1]} == found[places(scope, (DRAWN,))[0].name].keys()
 
 
 def test_what_is_tried_is_known_by_its_digest(monkeypatch: pytest.MonkeyPatch) -> None:

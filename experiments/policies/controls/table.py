@@ -62,16 +62,16 @@ def _kinds(scope: ControlsScope) -> list[str]:
 
 def quick_key(scope: ControlsScope, column: str) -> Measurement:
     """What a child measures without a policy."""
-    return {"column": column, "scope": {**_decides(scope), "train_seconds": 1.0}}
+    return {"column": column, "scope": {**_decides(scope), "train_seconds": 1.0}, "tried": tried_digest()}
 
 
 def policy_key(scope: ControlsScope, kind: str, seed: int) -> Measurement:
     """What a child measures of one training."""
-    return {"kind": kind, "seed": seed, "scope": _decides(scope)}
+    return {"kind": kind, "seed": seed, "scope": _decides(scope), "tried": tried_digest()}
 
 
 def _decides(scope: ControlsScope) -> dict[str, Json]:
-    return {**asdict(scope), "processes": 1, "seeds": 1, "kinds": KINDS[0], "tried": tried_digest()}
+    return {**asdict(scope), "processes": 1, "seeds": 1, "kinds": KINDS[0]}
 
 
 def page(kept: KeptResults, scope: ControlsScope) -> str:
