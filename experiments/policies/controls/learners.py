@@ -142,7 +142,7 @@ class RepeatedProblem(ProblemLearner):
     def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
         if rng.random() < SECOND_PASSES:
             first = self._plan(traversal, 1, rng)
-            greedy = replace(first, greedy=np.ones(1, dtype=np.bool_))
+            greedy = replace(first, greedy=np.ones_like(first.greedy))
             self._start = self._actor.sample(greedy, lambda: None).ends()[0]
         try:
             return super().explore(traversal, progress, rng, sampled_share)

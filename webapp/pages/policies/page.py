@@ -54,8 +54,13 @@ def words_on_its_version(policy: Policy) -> str:
 
 
 def expected_of(policy: Policy) -> dict[str, list[api.ExpectedGap]]:
-    """Its gaps on held-out graphs by part, if this release can apply it; else nothing."""
-    return api.expected_gaps(api.PolicyCard.from_json(policy.known, policy.name)) if policy.is_usable else {}
+    """Its gaps on held-out graphs by part, if this release can apply it and read its card; else nothing."""
+    if not policy.is_usable:
+        return {}
+    try:
+        return api.expected_gaps(api.PolicyCard.from_json(policy.known, policy.name))
+    except api.SettingsError:  # an upgrade may leave cards that it cannot read; their facts are shown as they are
+        return {}
 
 
 def policies_page(
