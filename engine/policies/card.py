@@ -90,7 +90,7 @@ class PolicyCard:
     @property
     def mean_gap(self) -> float | None:
         """Mean relative gap of the greedy passes that fit to the search; None if none fits."""
-        return mean_of_known([row.gap for row in self.held_out])
+        return _mean([row.gap for row in self.held_out])
 
     @property
     def worst_gap(self) -> float | None:
@@ -100,7 +100,7 @@ class PolicyCard:
     @property
     def mean_best_of_gap(self) -> float | None:
         """Mean relative gap of the best of all passes to the search; None if none fits."""
-        return mean_of_known([row.best_of_gap for row in self.held_out])
+        return _mean([row.best_of_gap for row in self.held_out])
 
     @property
     def misfits(self) -> int:
@@ -140,8 +140,7 @@ class PolicyCard:
 FOLLOWS = ("mean_gap", "worst_gap", "mean_best_of_gap", "misfits")
 
 
-def mean_of_known(gaps: Sequence[float | None]) -> float | None:
-    """The mean of those that are not None; None if all are."""
+def _mean(gaps: Sequence[float | None]) -> float | None:
     known = [gap for gap in gaps if gap is not None]
     return fmean(known) if known else None
 

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.policies.card import HeldOut, PolicyCard, mean_of_known
+from engine.policies.card import HeldOut, PolicyCard
 
 SIZES = (1_000, 5_000, 10_000)
 """ops at which the next class of sizes begins, just above each"""
@@ -32,9 +32,9 @@ def expected_gaps(card: PolicyCard) -> dict[str, list[ExpectedGap]]:
     """
     rows = card.held_out
     parts = {
-        "family": _split(rows, lambda row: _family(row, card.families), (*card.families, OTHER_GRAPHS)),
-        "cluster": _split(rows, lambda row: row.cluster, tuple(dict.fromkeys(row.cluster for row in rows))),
-        "size": _split(rows, lambda row: size_words(row.ops), tuple(size_words(1 + most) for most in (0, *SIZES))),
+        "family": _split(card, lambda row: _family(row, card.families), (*card.families, OTHER_GRAPHS)),
+        "cluster": _split(card, lambda row: row.cluster, tuple(dict.fromkeys(row.cluster for row in rows))),
+        "size": _split(card, lambda row: size_words(row.ops), tuple(size_words(1 + most) for most in (0, *SIZES))),
     }
     if any(row.ops == 0 for row in rows):
         del parts["size"]
@@ -56,20 +56,12 @@ def _family(row: HeldOut, families: Sequence[str]) -> str:
     return family if family in families else OTHER_GRAPHS
 
 
-def _split(rows: Sequence[HeldOut], name_of: Callable[[HeldOut], str], order: Sequence[str]) -> list[ExpectedGap]:
+def _split(card: PolicyCard, name_of: Callable[[HeldOut], str], order: Sequence[str]) -> list[ExpectedGap]:
     named: defaultdict[str, list[HeldOut]] = defaultdict(list)
-    for row in rows:
+    for row in card.held_out:
         named[name_of(row)].append(row)
-    return [_gap(name, named[name]) for name in order if name in named]
+    return [_gap(name, replace(card, held_out=tuple(named[name]))) for name in order if name in named]
 
 
-def _gap(name: str, rows: Sequence[HeldOut]) -> ExpectedGap:
-    gaps = [row.gap for row in rows]
-    return ExpectedGap(
-        name=name,
-        count=len(rows),
-        misfits=gaps.count(None),
-        mean_gap=mean_of_known(gaps),
-        worst_gap=max((gap for gap in gaps if gap is not None), default=None),
-        mean_best_of_gap=mean_of_known([row.best_of_gap for row in rows]),
-    )
+def _gap(name: str, card: PolicyCard) -> ExpectedGap:
+    return ExpectedGap(name, len(card.held_out), card.misfits, card.mean_gap, card.worst_gap, card.mean_best_of_gap)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
-from engine.policies.drawn.shapes import SHAPES, LayerEdges
+from engine.policies.drawn.shapes import SHAPES, LayerEdges, log_uniform
 from engine.prepared import PreparedGraph
 
 LAYER_US = (20.0, 5000.0)
@@ -65,11 +65,6 @@ class _Ops:
     output_bytes: NDArray[np.float64]
     persistent_bytes: NDArray[np.float64]
     edges: LayerEdges
-
-
-def log_uniform(least: float, most: float, rng: np.random.Generator) -> float:
-    """A number between the two whose logarithm is uniform."""
-    return float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
 
 def drawn_graph(

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.usual_links import LINK_REST_US
-from engine.policies.drawn.graphs import BYTES_PER_US, drawn_graph, log_uniform
+from engine.policies.drawn.graphs import BYTES_PER_US, drawn_graph
+from engine.policies.drawn.shapes import log_uniform
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem

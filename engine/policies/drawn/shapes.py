@@ -182,9 +182,14 @@ def shapes_without(family: str) -> tuple[str, ...]:
     return tuple(shape for shape in SHAPES if shape not in LIKE_A_FAMILY.get(family, ()))
 
 
+def log_uniform(least: float, most: float, rng: np.random.Generator) -> float:
+    """A number between the two whose logarithm is uniform."""
+    return float(np.exp(rng.uniform(np.log(least), np.log(most))))
+
+
 def _width(rng: np.random.Generator) -> int:
     """From 2 to `MOST_SIDE_BY_SIDE`; the logarithm is uniform."""
-    return int(np.exp(rng.uniform(np.log(2), np.log(MOST_SIDE_BY_SIDE + 1))))
+    return int(log_uniform(2, MOST_SIDE_BY_SIDE + 1, rng))
 
 
 def _in_order(edges: LayerEdges, count: int) -> LayerEdges:
