@@ -6,6 +6,7 @@ Then measures it on graphs that it was not trained on, by comparing its passes w
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,13 +48,30 @@ def train_policy(
     make_learner = learner_type or Learner
     if not _counts_steps(settings):
         _rehearse(make_learner, problems, settings, should_stop)
-    learner: Learner | LearnerTeam
-    if settings.learners > 1:
-        learner = LearnerTeam(problems, settings, seed, should_stop, make_learner)
-    else:
-        learner = make_learner(problems, settings, seed, should_stop)
-    if checkpoint is not None:
-        learner.restore(checkpoint)
+    with ExitStack() as stack:
+        learner: Learner | LearnerTeam
+        if settings.learners > 1:
+            learner = stack.enter_context(LearnerTeam(problems, settings, seed, should_stop, make_learner))
+        else:
+            learner = make_learner(problems, settings, seed, should_stop)
+        if checkpoint is not None:
+            learner.restore(checkpoint)
+        _learn(learner, problems, settings, seed, report_training, should_stop, keep)
+    policy = _learned(problems, seed, learner)
+    rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
+    return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
+
+
+def _learn(
+    learner: "Learner | LearnerTeam",
+    problems: Sequence[TrainingProblem],
+    settings: PolicyTrainingSettings,
+    seed: int,
+    report_training: ReportTraining,
+    should_stop: ShouldStop,
+    keep: Callable[[bytes], None] | None,
+) -> None:
+    """Let `learner` learn until it is done or `should_stop`; its progress is reported, and its states are kept."""
     reported = kept = time.monotonic()
     until_kept = min(FIRST_STATE_SECONDS, settings.checkpoint_seconds)
     while learner.done < 1.0 and not should_stop():
@@ -66,9 +84,6 @@ def train_policy(
         if keep is not None and not interrupted and now - kept >= until_kept:
             kept, until_kept = now, min(2 * until_kept, settings.checkpoint_seconds)
             keep(learner.state(_learned(problems, seed, learner).texts()))
-    policy = _learned(problems, seed, learner)
-    rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
-    return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
 
 
 SECONDS_BETWEEN_SIGNS = 1.0

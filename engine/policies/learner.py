@@ -56,7 +56,7 @@ class Learner:
     def __init__(
         self, problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, seed: int, should_stop: ShouldStop
     ) -> None:
-        self.placeto_settings = _placeto_settings(settings)
+        self.placeto_settings = placeto_settings_of(settings)
         self._settings, self._should_stop = settings, should_stop
         self._rng = np.random.default_rng(seed)
         self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
@@ -243,7 +243,7 @@ class Learner:
         self._began = self._clock()
 
 
-def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:
+def placeto_settings_of(settings: PolicyTrainingSettings) -> PlacetoSettings:
     """Placeto's settings for the network in this training, and in a run on one graph that continues from it."""
     return make_settings(
         {

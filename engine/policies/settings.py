@@ -114,8 +114,8 @@ class PolicyTrainingSettings:
         1,
         1,
         MOST_LEARNERS,
-        "learners side by side, each in a thread with its share of the graphs; their weights are averaged. Best is one "
-        "for each idle processor",
+        "learners side by side, each in a process with its share of the graphs; their weights are averaged. Best is "
+        "one for each idle processor",
     )
     embedding_width: int = whole(32, 1, 512, "width of a group's embedding")
     hidden_width: int = whole(64, 1, 512, "width of the hidden layers of the shared head")

@@ -202,8 +202,7 @@ def settings_of(scope: ControlsScope, kind: str) -> dict[str, Json]:
     if kind == "imitation alone":  # the shares are of twice the seconds, of which reinforcement gets none
         shares: dict[str, Json] = {"teacher_share": 0.075, "imitation_share": 0.425, "reinforcement_batches": 1}
         return {"seconds": 2 * scope.train_seconds, **shares}
-    seconds = 2 * scope.train_seconds if kind == "two learners" else scope.train_seconds
-    return {"seconds": seconds, **CHANGES.get(kind, {})}
+    return {"seconds": scope.train_seconds, **CHANGES.get(kind, {})}
 
 
 def _graphs_of(scope: ControlsScope, family: str, kind: str) -> list[PreparedGraph]:

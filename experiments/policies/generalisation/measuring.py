@@ -34,8 +34,14 @@ OTHER_SEED, A_KIND = 7171, 8
 """of the graphs of other kinds, and how many of each"""
 OTHER_CLUSTERS = ("2xK80", "4xK80", "8xV100")
 """taken in turn; their ops take as long on every kind of device"""
-POOL = 256
-"""drawn problems at a time, in every training"""
+RECIPE: dict[str, Json] = {
+    "drawn": 256,
+    "drawn_share": 0.4,
+    "message_rounds": 4,
+    "embedding_width": 48,
+    "sampled_share_end": 0.15,
+}
+"""settings of every training, as in `make policy`"""
 ONE_DEVICE, LISTED, GREEDY, BEST = "one device", "best list schedule", "greedy pass", f"best of {1 + SAMPLES} passes"
 SEARCH, WITH_POLICY = "search alone", "auto with the policy"
 PLACES, PASS_SECONDS, COLD_SECONDS = "places", "seconds of the pass", "cold seconds"
@@ -88,9 +94,8 @@ def train_in_child(arguments: dict[str, Json], _folder: object, _report_progress
     graphs = [
         (each.graph.name, each) for family in families for each in first_graphs(family, "train", scope.train_graphs)
     ]
-    settings = make_training_settings(
-        {"seconds": scope.train_seconds, "drawn": POOL, "drawn_without": without, "torch_device": "cpu"}
-    )
+    own: dict[str, Json] = {"seconds": scope.train_seconds, "drawn_without": without, "torch_device": "cpu"}
+    settings = make_training_settings({**RECIPE, **own})
     train_to_file(training_problems(graphs, TRAINING_CLUSTERS), settings, seed, Path(order["path"]))
     return {}, {}
 

@@ -36,6 +36,7 @@ from experiments.policies.generalisation.measuring import (
     OTHER,
     PASS_SECONDS,
     PLACES,
+    RECIPE,
     SEARCH,
     SHIPPED,
     WITH_POLICY,
@@ -124,6 +125,7 @@ def _decides_training(scope: GeneralisationScope, training: PolicyTraining) -> d
         "seed": training.seed,
         "train_seconds": scope.train_seconds,
         "train_graphs": scope.train_graphs,
+        **RECIPE,
     }
 
 
