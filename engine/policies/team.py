@@ -1,8 +1,8 @@
 """Learners side by side: each in a process with its own share of the problems, their weights averaged.
 
-    problems 0, n, 2n, …    ──▶ learner 0   ─┐
-    problems 1, n+1, …      ──▶ learner 1   ─┼─ after each round: the mean of weights and of Adam's moments ──▶ all
-    …                                        ─┘
+    graphs 0, n, 2n, …    ──▶ learner 0   ─┐
+    graphs 1, n+1, …      ──▶ learner 1   ─┼─ after each round: the mean of weights and of Adam's moments ──▶ all
+    …                                      ─┘
 
 Each is a training of its own otherwise, with its own random numbers; with a budget counted in steps the result depends
 on no clock. They are processes, not threads: a training step is a thousand short calls, between which threads would
@@ -14,6 +14,7 @@ Source: Stich: Local SGD converges fast and communicates little, ICLR 2019.
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from multiprocessing.connection import Connection, wait
 from statistics import fmean
 from types import TracebackType
@@ -56,9 +57,8 @@ class LearnerTeam:
         self._members: list[MemberProcess] = []
         with ExitStack() as stack:
             stack.callback(self.end)
-            for number in range(count):
-                share, member_seed = problems[number::count], seed_of_member(seed, number)
-                self._members.append(MemberProcess(share, own, member_seed, learner_type))
+            for number, share in enumerate(shares_of(problems, count)):
+                self._members.append(MemberProcess(share, own, seed_of_member(seed, number), learner_type))
             for member in self._members:
                 member.take_answer()
             stack.pop_all()
@@ -170,6 +170,18 @@ class LearnerTeam:
         for member in self._members:
             member.take_answer()
         self._learned = self._members[0].answer.learned
+
+
+def shares_of(problems: Sequence[TrainingProblem], count: int) -> list[list[TrainingProblem]]:
+    """[count] the problems of each learner: a graph on all of its clusters, or with fewer graphs single problems.
+
+    So each learns on every cluster, and a graph is in the memory of one process.
+    """
+    of_graph: dict[int, list[TrainingProblem]] = {}
+    for training in problems:
+        of_graph.setdefault(id(training.problem.graph), []).append(training)
+    parts = [*of_graph.values()] if len(of_graph) >= count else [[training] for training in problems]
+    return [list(chain.from_iterable(parts[number::count])) for number in range(count)]
 
 
 def settings_of_member(settings: PolicyTrainingSettings, count: int) -> PolicyTrainingSettings:

@@ -16,8 +16,9 @@ from engine import api
 from engine.events import Json
 from engine.policies.learner import Learner
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.policies.team import LearnerTeam, seed_of_member, settings_of_member
+from engine.policies.team import LearnerTeam, seed_of_member, settings_of_member, shares_of
 from engine.policies.training_problem import TrainingProblem
+from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.policies.small_trainings import COUNTED, request
 from tests.process_facts import command_line
@@ -115,6 +116,17 @@ def test_after_a_round_all_have_the_mean_of_what_each_has_learned() -> None:
             for name, array in member.answer.learned.items():
                 mean = (one[name] + other[name]) / 2  # type: ignore[operator]  # they are numbers
                 np.testing.assert_allclose(np.asarray(array, float), mean, rtol=1e-6, atol=1e-12)
+
+
+def test_a_graph_goes_to_one_learner_with_all_its_clusters_where_there_are_enough_graphs() -> None:
+    request_of_two = request()
+    trained = problems_of(request_of_two.graphs, request_of_two.clusters)
+    assert [*map(len, shares_of(trained, 2))] == [2, 2]
+    for share, prepared in zip(shares_of(trained, 2), request_of_two.graphs, strict=True):
+        assert all(training.problem.graph is prepared.graph for training in share)
+        assert len({training.problem.device_count for training in share}) == 2
+    assert [share[0] for share in shares_of(trained, 4)] == trained, "more learners than graphs"
+    assert [*map(len, shares_of(trained, 3))] == [2, 1, 1]
 
 
 def test_shares_are_rounded_up_and_seeds_differ() -> None:
