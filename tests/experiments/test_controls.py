@@ -70,7 +70,7 @@ def test_every_kind_of_training_has_settings_and_an_untrained_one_learns_nothing
     assert all(settings_of(SCOPE, kind) for kind in KINDS)
     assert settings_of(SCOPE, "untrained")["learning_rate_end"] == 0.0
     assert CHANGES.keys() < set(KINDS) and settings_of(SCOPE, "wider network") == {"seconds": 1.0, "hidden_width": 128}
-    assert settings_of(SCOPE, "two learners") == {"seconds": 2.0, "learners": 2}, "two processors for a second each"
+    assert settings_of(SCOPE, "two learners") == {"seconds": 1.0, "learners": 2}, "each counts its own processor"
 
 
 def test_gaps_are_to_the_best_of_all_answers_and_what_does_not_fit_counts_double(tmp_path: Path) -> None:
