@@ -69,7 +69,7 @@ chaos: setup-tests
 pictures: setup-tests
 	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" .venv/bin/python -m tests.pictures
 
-# The policy that ships, and what it is trained on: an hour, and half of one for its graphs and its card. After an
+# The policy that ships, and what it is trained on: 80 minutes, and half an hour for its graphs and its card. After an
 # interruption it goes on. Then its answers are recorded, by which a test knows when it must be trained again.
 POLICY_SECONDS := 4800
 POLICY_CLUSTERS := 2xK80 4xK80 8xK80 2xK80+2xV100
