@@ -211,7 +211,7 @@ def _trained_words(scope: GeneralisationScope) -> str:
     words = ""
     if scope.seeds:
         words = f"""`all families`: {scope.seeds} trainings, {scope.train_seconds:g} s of one processor each, on
-{scope.train_graphs} graphs of each family and, half of the time, on problems drawn at random. """
+{scope.train_graphs} graphs of each family and, in {RECIPE["drawn_share"]:.0%} of the batches, on drawn problems. """
     if scope.left_out_seeds:
         words += f"""`family left out`: {scope.left_out_seeds} such training
 without each family and without the drawn shapes that are like it; a family's column is of the policy that has not seen
