@@ -23,6 +23,7 @@ from tests.engine.placers.small_problems import small_problem
 from tests.engine.policies.small_trainings import COUNTED, request
 from tests.process_facts import command_line
 
+pytestmark = pytest.mark.slow
 DRAWN: dict[str, Json] = {"drawn": 3, "drawn_uses": 2, "drawn_teacher_evaluations": 30}
 
 
