@@ -1,4 +1,4 @@
-"""What holds for all tests: which run together, and which `make test-fast` leaves out."""
+"""What holds for all tests: which run together, and which are slow, so that `make test-fast` leaves them out."""
 
 import sys
 from collections.abc import Iterator
@@ -82,8 +82,6 @@ SLOW = (
 """folders and files whose tests are all slow; a slow test in another file is marked there"""
 SLOW_FIXTURES = frozenset({"around", "prepared_blob", "prepared_tree", "inception_path", "tiny_cnn_path"})
 """fixtures that start Python processes"""
-FAST = "not slow"
-"""the marks that `make test-fast` asks for; then a test that starts a Python process fails: it has to be marked"""
 _current: list[pytest.Item | None] = []
 
 
@@ -109,8 +107,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Remember which test runs, its fixtures included, where the slow ones are left out."""
-    _current.append(item if item.config.option.markexpr == FAST else None)
+    """Remember which test runs, its fixtures included, unless it is a slow one."""
+    _current.append(None if item.get_closest_marker("slow") else item)
     try:
         return (yield)
     finally:
@@ -118,7 +116,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def _refuse_python_processes(event: str, arguments: tuple[Any, ...]) -> None:
-    """A child with TensorFlow, a worker, a server: each begins as a Python process, which takes a test seconds."""
+    """A child with TensorFlow, a worker, a server: each begins as a Python process, which takes a test seconds.
+
+    A test that starts one and is not marked fails, so that `make test-fast` stays fast.
+    """
     if event == "subprocess.Popen" and _current and _current[-1] is not None:
         assert arguments[1][0] != sys.executable, "a test that starts a Python process is marked slow"
 

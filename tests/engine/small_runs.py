@@ -4,12 +4,15 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pytest
 
 from engine.api import Budget, PreparedGraph, RunRequest
 from engine.events import Baseline, Emitted, Episode, Event, NumberedEvent, Update
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
 Heard = list[Emitted]
+AUTO = pytest.param("auto", marks=pytest.mark.slow)
+"""the name of a method that runs Scotch in a process of its own, as a parameter of a test"""
 
 
 def prepared_graph(ops: int = 12) -> PreparedGraph:

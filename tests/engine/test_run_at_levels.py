@@ -19,10 +19,10 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run
 from engine.run_request import RunRequest
-from tests.engine.small_runs import Heard, events_of, without_seconds
+from tests.engine.small_runs import AUTO, Heard, events_of, without_seconds
 
 CLUSTER = parse_cluster("3xK80")
-SPLITTING = [name for name, method in PLACERS.items() if method.searches_levels]
+SPLITTING = [AUTO if name == "auto" else name for name, method in PLACERS.items() if method.searches_levels]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from engine.bench.sizes import family, memory_bytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone names the children of a process")
+@pytest.mark.slow
 def test_children_count() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert set(family(os.getpid())) >= {os.getpid(), child.pid}

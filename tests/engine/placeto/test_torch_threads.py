@@ -27,6 +27,7 @@ MOST_FAULTS = 250
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
+@pytest.mark.slow
 def test_freed_blocks_are_taken_again() -> None:
     faults = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
     assert int(faults.stdout) < MOST_FAULTS

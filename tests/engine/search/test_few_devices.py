@@ -16,6 +16,7 @@ from engine.search.few_devices import few_devices, nearest_devices
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 from tests.engine.placers.small_problems import small_problem
+from tests.engine.small_runs import AUTO
 
 
 def problem_on(shorthand: str, evaluations: int = 300, ops: int = 20) -> PlacementProblem:
@@ -100,7 +101,7 @@ def test_a_round_on_other_devices_names_those_of_the_whole() -> None:
     assert problem.ledger.best_time_us == problem.simulator.evaluate(np.array([heard[0]], np.int32)).step_time_us[0]
 
 
-@pytest.mark.parametrize("method", ["auto", "local_search"])
+@pytest.mark.parametrize("method", [AUTO, "local_search"])
 def test_more_devices_are_not_worse_than_a_host_of_them(method: str) -> None:
     found = []
     for shorthand in ("8xV100", "16xV100", "64xV100"):

@@ -16,6 +16,7 @@ from engine.search import levels
 from engine.search.gathering import Gathering
 from engine.search.levels import level_of_methods
 from tests.engine.placers.small_problems import leveled_problem
+from tests.engine.small_runs import AUTO
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +108,7 @@ def test_it_ends_with_the_budget_and_when_it_is_stopped() -> None:
         assert problem.ledger.used == (1 if stopped else 3)
 
 
-@pytest.mark.parametrize("method", ["local_search", "auto"])
+@pytest.mark.parametrize("method", ["local_search", AUTO])
 def test_a_search_through_levels_ends_with_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ends: list[tuple[int, list[int]]] = []
 

@@ -13,6 +13,7 @@ from engine.search import levels
 from engine.search.annealer import Annealer
 from engine.search.levels import level_shares, searched
 from tests.engine.placers.small_problems import leveled_problem, small_problem
+from tests.engine.small_runs import AUTO
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +67,7 @@ def test_the_unit_of_a_cycle_is_a_level_of_a_certain_size(monkeypatch: pytest.Mo
     assert Annealer(alone, np.random.default_rng(0)).moves == 2 * 9
 
 
-@pytest.mark.parametrize("method", ["local_search", "auto"])
+@pytest.mark.parametrize("method", ["local_search", AUTO])
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_not_behind_the_list_schedulers_and_one_device(method: str, seed: int) -> None:
     problem = leveled_problem(seed, evaluations=600)
@@ -91,7 +92,7 @@ def test_it_splits_a_group_where_that_pays() -> None:
     assert problem.ledger.best_step_time_us < coarse.ledger.best_step_time_us
 
 
-@pytest.mark.parametrize("method", ["local_search", "auto"])
+@pytest.mark.parametrize("method", ["local_search", AUTO])
 def test_the_same_seed_gives_the_same_answer(method: str) -> None:
     answers = []
     for _ in range(2):

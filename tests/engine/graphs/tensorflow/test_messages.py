@@ -11,6 +11,7 @@ node = load_messages("tensorflow.core.framework.node_def_pb2").NodeDef
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "then",
     [
