@@ -1,5 +1,7 @@
 """The experiment on one policy for all: graphs of other kinds, its page from results by hand, a small training."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from experiments.policies.generalisation.measuring import (
     OTHER,
     PASS_SECONDS,
     PLACES,
+    RECIPE,
     SEARCH,
     SHIPPED,
     TRAINING_CLUSTERS,
@@ -41,6 +44,7 @@ from experiments.policies.generalisation.table import (
     policy_path,
 )
 from experiments.policies.shipped import FAMILIES, FILE
+from tests.conftest import TESTS
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.policies.small_trainings import COUNTED
 
@@ -175,3 +179,14 @@ def test_a_policy_is_trained_without_the_family_and_its_like_and_answers(
     found = policy_row(policy, small_problem(0, ops=12, devices=3), 0.02)
     assert found.keys() == row(None, 1.0, 1.0).keys() and found[GREEDY][1] <= found[GREEDY][0]
     assert FILE.exists() and table.NAME in table.COMMAND
+
+
+def test_the_trainings_follow_the_recipe_of_the_policy_that_ships() -> None:
+    makefile = (TESTS.parent / "Makefile").read_text()
+    [recipe] = re.findall(r"^policy:.*\n((?:\t.*\n)+)", makefile, flags=re.MULTILINE)
+    assert {name: json.loads(value) for name, value in re.findall(r"--set (\w+)=(\S+)", recipe)} == {
+        **RECIPE,
+        "learners": 2,
+        "search_seconds": 3,
+    }, "each training of the experiment has one processor, and none writes a card with a search beside it"
+    assert re.findall(r"^POLICY_CLUSTERS := (.*)$", makefile, flags=re.MULTILINE) == [" ".join(TRAINING_CLUSTERS)]
