@@ -36,7 +36,7 @@ STAGE = "running the placed graph"
 def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """`wall_us` and `processor_us` [steps], and as texts the devices on which ops were placed and ran.
 
-    On CPUs also the spans of a traced step (see `tracing_in_child.arrays_of`; their `names` are among the texts); of
+    On CPUs also the spans of a traced step (see `step_record.arrays_of`; their `names` are among the texts); of
     processes `memory` [devices, 2], the most that each held above its idle server, allocated and resident, NaN
     where nothing tells.
     """

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,24 @@ def arrays_of(
         "sent": np.array(sent, dtype=np.int64).reshape(-1, 4),
         "sent_us": (np.array(sent_ns, dtype=np.int64).reshape(-1, 2) - began_ns) / 1000,
     }, list(number_of_name)
+
+
+class TracedStep(NamedTuple):
+    """One traced step: its duration for the session, and the arrays and names of `arrays_of`."""
+
+    seconds: float
+    arrays: dict[str, NDArray[np.generic]]
+    names: list[str]
+
+
+def median_whole(steps: Sequence[TracedStep]) -> TracedStep:
+    """The median one in duration, the shorter of two, of those of `steps` with the most traced transfers.
+
+    All are steps of one graph, which makes the same transfers in each.
+    """
+    most = max(len(step.arrays["sent"]) for step in steps)
+    whole = sorted((step for step in steps if len(step.arrays["sent"]) == most), key=lambda step: step.seconds)
+    return whole[(len(whole) - 1) // 2]
 
 
 def _bytes_sent(record: Message) -> int:

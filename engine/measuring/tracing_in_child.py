@@ -2,7 +2,9 @@
 
 Processes of one machine have one clock, so the spans of all devices are comparable. A transfer between processes is
 traced by its receiver, from the moment at which the sender has the tensor and was asked for it to its arrival. Within a
-process nothing is copied, and TensorFlow traces no transfers.
+process nothing is copied, and TensorFlow traces no transfers. Of a step here and there it traces none, or not all, of
+another process: the message that tells that process to trace its transfers is not waited for.
+Source: SetRPCLogging of tensorflow/core/distributed_runtime/master_session.cc.
 """
 
 import time
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2
 
 from engine.measuring.session_graph import Steps, run
-from engine.measuring.step_record import arrays_of
+from engine.measuring.step_record import TracedStep, arrays_of, median_whole
 
 
 def traced_step(
@@ -25,18 +27,19 @@ def traced_step(
     steps: int,
     progress: Steps,
 ) -> tuple[dict[str, NDArray[np.generic]], list[str]]:
-    """The arrays and names of the median one of so many traced steps: see `step_record.arrays_of`.
+    """The arrays and names of the `median_whole` one of so many traced steps.
 
-    `devices` by TensorFlow's names; `traced_us` [1] is the step's duration for the session. Raises GraphError.
+    `devices` by TensorFlow's names; `traced_us` [1] is the step's duration. Raises GraphError.
     """
     asked = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
     traced = []
-    for number in range(steps):
+    for _ in range(steps):
         progress.next()
         metadata = config_pb2.RunMetadata()
         began_ns, began = time.time_ns(), time.perf_counter()
         run(session, targets, feeds, options=asked, run_metadata=metadata)
-        traced.append((time.perf_counter() - began, number, began_ns, metadata.step_stats))
-    seconds, _, began_ns, stats = sorted(traced, key=lambda each: each[:2])[(steps - 1) // 2]
-    arrays, names = arrays_of(stats, devices, began_ns)
-    return arrays | {"traced_us": np.array([seconds * 1e6])}, names
+        traced.append((time.perf_counter() - began, began_ns, metadata.step_stats))
+    chosen = median_whole(
+        [TracedStep(seconds, *arrays_of(stats, devices, began_ns)) for seconds, began_ns, stats in traced]
+    )
+    return chosen.arrays | {"traced_us": np.array([chosen.seconds * 1e6])}, chosen.names

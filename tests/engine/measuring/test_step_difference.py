@@ -17,9 +17,11 @@ from engine.measuring.step_record import (
     Sent,
     Spans,
     StepRecord,
+    TracedStep,
     arrays_of,
     covered_us,
     measured_record,
+    median_whole,
     simulated_record,
 )
 from engine.measuring.timelines import PROCESSES, timelines_to_trace
@@ -84,6 +86,19 @@ def test_the_spans_of_step_stats_are_those_of_devices_since_the_beginning_of_the
     sent = record.sent
     assert [sent.op.tolist(), sent.source.tolist(), sent.device.tolist()] == [[1, 1], [0, 0], [1, 1]]
     assert [sent.bytes.tolist(), sent.start_us.tolist(), sent.end_us.tolist()] == [[400, 0], [20, 30], [50, 60]]
+
+
+@pytest.mark.parametrize(
+    ("transfers", "chosen"),
+    [([3, 3, 3, 3, 3], 2), ([3, 3, 0, 3, 3], 1), ([0, 0, 0, 0, 3], 4), ([0, 0, 0], 1), ([3], 0)],
+)
+def test_a_step_whose_transfers_were_not_all_traced_is_not_chosen(transfers: list[int], chosen: int) -> None:
+    """The durations are drawn in order, then shuffled."""
+    steps = [
+        TracedStep(1.0 + number, {"sent": np.zeros((count, 4), np.int64)}, []) for number, count in enumerate(transfers)
+    ]
+    shuffled = [steps[index] for index in np.random.default_rng(0).permutation(len(steps))]
+    assert median_whole(shuffled) is steps[chosen]
 
 
 @pytest.mark.parametrize(
