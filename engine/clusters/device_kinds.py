@@ -7,6 +7,7 @@ where a kind has them: dense, with sums in float32. A type that a row leaves out
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from engine.clusters import hosts
 from engine.clusters.hosts import Host
@@ -32,6 +33,20 @@ FLOAT_TYPES: tuple[FloatType, ...] = tuple(FloatType)
 """in the order of their numbers in `Costs.float_type`"""
 
 
+class Efficiency(NamedTuple):
+    """The shares that ops of a type reach: above 1 where caches hold what they read."""
+
+    peak: float
+    """of the peak, in their operations"""
+    bandwidth: float
+    """of the memory's bandwidth, in the bytes that they move"""
+
+    @staticmethod
+    def of_both(share: float) -> "Efficiency":
+        """The same share of both."""
+        return Efficiency(share, share)
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceKind:
     """A device model and its figures, each with its source."""
@@ -53,8 +68,8 @@ class DeviceKind:
     """10⁹ operations a second of other data types"""
     efficiency: float = 1.0
     """share of the peak and of the bandwidth that ops reach"""
-    efficiency_by_op_type: Mapping[str, float] = field(default_factory=dict)
-    """the same of ops of some types, as measured: above 1 where caches hold what they read"""
+    efficiency_by_op_type: Mapping[str, Efficiency] = field(default_factory=dict)
+    """the same of ops of some types, as measured"""
     op_rest_us: float = OP_REST_US
     """rest after each op of non-zero time; a cluster may override it"""
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.clusters.cluster import LONGEST_US, MOST_DEVICES, MOST_MEMORY_BYTES
-from engine.clusters.device_kinds import DEVICE_CLASSES, KINDS, OP_REST_US, DeviceKind, FloatType
+from engine.clusters.device_kinds import DEVICE_CLASSES, KINDS, OP_REST_US, DeviceKind, Efficiency, FloatType
 from engine.clusters.json_fields import number_of, object_of, text_of
 from engine.errors import ClusterError, shortened
 from engine.events import Json
@@ -62,7 +62,7 @@ def own_kinds_to_json(kinds: Sequence[DeviceKind]) -> dict[str, Json]:
 def _row(kind: DeviceKind) -> Json:
     others = {str(float_type): peak for float_type, peak in kind.peak_gflops_by_type.items()}
     peaks: Json = {str(FloatType.FLOAT32): kind.peak_gflops, **others} if others else kind.peak_gflops
-    of_types = dict(kind.efficiency_by_op_type)
+    of_types = {op_type: _efficiency_to_json(each) for op_type, each in kind.efficiency_by_op_type.items()}
     return {
         "class": kind.device_class,
         "peak_gflops": peaks,
@@ -109,7 +109,13 @@ def _peaks(fields: dict[str, Json], where: str) -> dict[FloatType, float]:
     return peaks | {FloatType(name): _required(given, where, name, _PEAKS) for name in given}
 
 
-def _efficiencies(fields: dict[str, Json], where: str) -> tuple[float, dict[str, float]]:
+def _efficiency_to_json(efficiency: Efficiency) -> Json:
+    if efficiency.peak == efficiency.bandwidth:
+        return efficiency.peak
+    return {"peak": efficiency.peak, "bandwidth": efficiency.bandwidth}
+
+
+def _efficiencies(fields: dict[str, Json], where: str) -> tuple[float, dict[str, Efficiency]]:
     """The efficiency of ops, and that of some types: one number for all, or an object. Raises ClusterError."""
     given = fields.get("efficiency")
     if not isinstance(given, dict):
@@ -124,8 +130,17 @@ def _efficiencies(fields: dict[str, Json], where: str) -> tuple[float, dict[str,
             if not _OP_TYPE.fullmatch(name):
                 what, allowed = f"the key {shortened(name)} is no op type", f"{ANY_TYPE}, or types such as MatMul"
                 raise ClusterError(what, where=where, allowed=allowed, field="cluster")
-            of_types[name] = number_of(given, where, name, EFFICIENCIES_OF_TYPES, 1.0)
+            of_types[name] = _efficiency(given, where, name)
     return number_of(given, where, ANY_TYPE, _EFFICIENCIES, 1.0), of_types
+
+
+def _efficiency(given: dict[str, Json], where: str, op_type: str) -> Efficiency:
+    """The efficiency of `op_type`: one number for both shares, or an object with each. Raises ClusterError."""
+    if not isinstance(given[op_type], dict):
+        return Efficiency.of_both(number_of(given, where, op_type, EFFICIENCIES_OF_TYPES, 1.0))
+    where = f"{where}.{op_type}"
+    shares = object_of(given[op_type], where, Efficiency._fields)
+    return Efficiency(*(_required(shares, where, share, EFFICIENCIES_OF_TYPES) for share in Efficiency._fields))
 
 
 def _required(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, float]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
-from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES, DeviceKind, class_of_kind
+from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES, DeviceKind, Efficiency, class_of_kind
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
@@ -152,11 +152,12 @@ class Costs:
         return np.where(np.isnan(measured), times, measured)
 
     def efficiency_on(self, kind: DeviceKind) -> NDArray[np.float64] | float:
-        """The share of the peak and of the bandwidth that ops reach on `kind`: [ops], or one for all."""
+        """The shares of the peak and of the bandwidth that ops reach on `kind`: [ops, 2], or one for all and both."""
         of_type = kind.efficiency_by_op_type
         if not of_type or not len(self.type_of_op):
             return kind.efficiency
-        known = np.array([of_type.get(name, kind.efficiency) for name in self.op_type_names])
+        of_others = Efficiency.of_both(kind.efficiency)
+        known = np.array([of_type.get(name, of_others) for name in self.op_type_names])
         return np.asarray(known[self.type_of_op], dtype=np.float64)
 
     def with_types(self, op_types: Sequence[str]) -> "Costs":
@@ -217,11 +218,20 @@ def work_time_us(
 ) -> NDArray[np.float64]:
     """[ops] the time of one execution on `kind`: arithmetic at the type's peak, then bytes at the memory's bandwidth.
 
-    `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32. `efficiency` [ops], or one for
-    all, is that of the kind by default.
+    `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32. `efficiency` is [ops, 2], shares
+    of the peak and of the bandwidth, or one number for all; by default that of the kind.
     """
+    arithmetic_us, moving_us = work_parts_us(flops, moved_bytes, float_type, kind)
+    share = kind.efficiency if efficiency is None else efficiency
+    if isinstance(share, np.ndarray):
+        return np.asarray(arithmetic_us / share[:, 0] + moving_us / share[:, 1])
+    return np.asarray((arithmetic_us + moving_us) / share)
+
+
+def work_parts_us(
+    flops: NDArray[np.int64], moved_bytes: NDArray[np.int64], float_type: NDArray[np.uint8], kind: DeviceKind
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[ops] the time of one execution's operations at the type's peak, and that of its bytes at the full bandwidth."""
     peaks = np.array([kind.peak_of(each) for each in FLOAT_TYPES])
     peak_gflops = peaks[float_type] if len(float_type) else peaks[0]
-    arithmetic_us = flops / (peak_gflops * 1e3)
-    share = kind.efficiency if efficiency is None else efficiency
-    return np.asarray((arithmetic_us + moved_bytes / kind.memory_bandwidth_bytes_per_us) / share)
+    return flops / (peak_gflops * 1e3), moved_bytes / kind.memory_bandwidth_bytes_per_us

@@ -72,7 +72,7 @@ def calibrate_processors(
         work = work_of_ops(folder / OPS_FILE, trials.OPS)
     require_quiet(times, most_noise)
     cluster = calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), today())
-    return checked(cluster, limits, report_progress, pulse, checks) if checks else cluster
+    return checked(cluster, limits, report_progress, pulse, checks, most_noise=most_noise) if checks else cluster
 
 
 def require_rounds(rounds: int) -> None:
@@ -83,13 +83,7 @@ def require_rounds(rounds: int) -> None:
 
 def require_quiet(times: Times, most_noise: float) -> None:
     """Raise SettingsError if the machine did other work meanwhile."""
-    noise = float(fitting.noise(times).max())
-    if noise > most_noise:
-        raise SettingsError(
-            f"the machine was busy with other work: one computation took up to {100 * noise:.0f} % longer than before",
-            where="calibrate",
-            allowed=f"at most {100 * most_noise:.0f} %, on an idle machine",
-        )
+    fitting.require_low(float(fitting.noise(times).max()), most_noise)
 
 
 def work_of_ops(path: Path, ops: Sequence[OpSize]) -> dict[str, TrialWork]:

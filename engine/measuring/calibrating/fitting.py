@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.calibration import MeasuredFigure
+from engine.clusters.device_kinds import Efficiency
 from engine.clusters.own_kinds import EFFICIENCIES_OF_TYPES
+from engine.errors import SettingsError
 from engine.measuring.calibrating import trials
 from engine.measuring.calibrating.trials import AT_ONCE, COPIES, HOPS, LARGE_BYTES, LINK_BYTES, SMALL_BYTES, OpSize
 
@@ -130,7 +132,9 @@ def roofline(times: Times, work: Mapping[str, TrialWork], ops: Sequence[OpSize] 
     return Roofline(peak / 1e3, bandwidth, np.minimum(efficiency, 1.0), efficiency_of_op)
 
 
-def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds], ops: Sequence[OpSize] = trials.OPS) -> dict[str, float]:
+def efficiency_of_types(
+    efficiency_of_op: Mapping[str, Rounds], ops: Sequence[OpSize] = trials.OPS
+) -> dict[str, Efficiency]:
     """Op type → the geometric mean over its sizes of what it reaches in the median of the rounds.
 
     It stays within what a cluster may say: an op may take so little that the scatter of steps hides it.
@@ -139,7 +143,10 @@ def efficiency_of_types(efficiency_of_op: Mapping[str, Rounds], ops: Sequence[Op
     for op in ops:
         if op.name in efficiency_of_op:
             found.setdefault(op.type, []).append(float(np.log(np.median(efficiency_of_op[op.name]))))
-    return {type_: float(np.exp(np.mean(logs)).clip(*EFFICIENCIES_OF_TYPES)) for type_, logs in found.items()}
+    return {
+        type_: Efficiency.of_both(float(np.exp(np.mean(logs)).clip(*EFFICIENCIES_OF_TYPES)))
+        for type_, logs in found.items()
+    }
 
 
 def _fastest(rates: Mapping[str, Rounds]) -> Rounds:
@@ -152,6 +159,16 @@ def noise(times: Times) -> Rounds:
     rounds = times[trials.computing("sender", alone=True)]
     slower: Rounds = rounds / rounds.min() - 1.0
     return slower
+
+
+def require_low(noise: float, most_noise: float) -> None:
+    """Raise SettingsError if one computation differed by more than `most_noise`, a share, between rounds."""
+    if noise > most_noise:
+        raise SettingsError(
+            f"the machine was busy with other work: one computation took up to {100 * noise:.0f} % longer than before",
+            where="calibrate",
+            allowed=f"at most {100 * most_noise:.0f} %, on an idle machine",
+        )
 
 
 def step_us(times: Times) -> tuple[Rounds, Rounds]:

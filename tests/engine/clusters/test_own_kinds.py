@@ -51,10 +51,10 @@ def test_a_described_kind_has_its_figures() -> None:
 
 
 def test_some_op_types_may_have_an_efficiency_of_their_own() -> None:
-    cluster = cluster_with({**WAFER, "efficiency": {"*": 0.5, "Mean": 0.1, "Relu": 2}})
+    cluster = cluster_with({**WAFER, "efficiency": {"*": 0.5, "Mean": 0.1, "Relu": {"peak": 4, "bandwidth": 2}}})
     figures = cluster.devices[0].figures
     assert figures is not None
-    assert (figures.efficiency, dict(figures.efficiency_by_op_type)) == (0.5, {"Mean": 0.1, "Relu": 2})
+    assert (figures.efficiency, dict(figures.efficiency_by_op_type)) == (0.5, {"Mean": (0.1, 0.1), "Relu": (4, 2)})
     written = cluster_to_json(cluster)
     assert cluster_to_json(parse_cluster(json.dumps(written))) == written
     same, plain = estimated().with_types(["MatMul", "Mean", "Relu"]), estimated()
@@ -63,6 +63,13 @@ def test_some_op_types_may_have_an_efficiency_of_their_own() -> None:
     times = same.time_on_devices(cluster.devices)
     assert times[0] == pytest.approx(of_all[0] * np.array([1, 5, 0.25])) and np.array_equal(times[2], of_all[2])
     assert np.array_equal(same.for_devices(cluster.devices).time_on_devices(cluster.devices), times)
+
+
+def test_an_op_type_may_reach_different_shares_of_peak_and_bandwidth() -> None:
+    cluster = cluster_with({**WAFER, "efficiency": {"*": 0.5, "MatMul": {"peak": 0.25, "bandwidth": 2}}})
+    times = estimated().with_types(["MatMul", "Mean", "Relu"]).time_on_devices(cluster.devices)
+    assert times[0, 0] == pytest.approx(FLOPS[0] / 1e8 / 0.25 + MOVED[0] / 2e6 / 2)
+    assert np.array_equal(times[0, 1:], estimated().time_on_devices(cluster_with().devices)[0, 1:])
 
 
 def test_only_class_peak_bandwidth_and_memory_are_required() -> None:
@@ -153,6 +160,18 @@ MISTAKES: list[tuple[Json, str]] = [
     (
         {"Wafer-2": {**WAFER, "efficiency": {"Mean": 0}}},
         "kinds.Wafer-2.efficiency.Mean: 0; allowed: a number from 1e-06 to 100",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"Mean": {"peak": 1}}}},
+        "kinds.Wafer-2.efficiency.Mean.bandwidth: nothing; allowed: a number from 1e-06 to 100",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"Mean": {"peak": 1, "bandwidth": 101}}}},
+        "kinds.Wafer-2.efficiency.Mean.bandwidth: 101; allowed: a number from 1e-06 to 100",
+    ),
+    (
+        {"Wafer-2": {**WAFER, "efficiency": {"Mean": {"both": 1}}}},
+        "kinds.Wafer-2.efficiency.Mean: the key both is not known; allowed: peak, bandwidth",
     ),
     (
         {"Wafer-2": {**WAFER, "efficiency": {"a b": 1}}},

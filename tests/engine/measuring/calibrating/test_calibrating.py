@@ -8,16 +8,21 @@ from shutil import copy
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine import api
 from engine.cli.main import main
 from engine.clusters.calibration import ERROR_BAND, Calibration, MeasuredFigure
+from engine.clusters.cluster import Cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import SettingsError
 from engine.measuring.calibrating import calibration, checking, machine, trials
 from engine.measuring.calibrating.calibration import calibrate_processors
 from engine.measuring.calibrating.checking import CheckGraph
 from engine.measuring.calibrating.machine import calibrate
+from engine.measuring.fidelity import MeasuredSteps
+from engine.measuring.many import GraphToMeasure
+from tests.engine.measuring.calibrating.made_up_machine import machine_of, step_on_one
 from tests.own_network import NEEDS_OWN_NETWORK
 
 
@@ -43,7 +48,7 @@ def test_this_machine_becomes_a_cluster(
     assert cluster.calibration is not None
     figures, band = cluster.calibration.figures, cluster.calibration.error_band
     assert band is not None and 0 < band.low <= band.value <= band.high
-    assert band.how.startswith("measured over simulated step times of 4 placements of a network: ")
+    assert band.how.startswith("measured over simulated step times of 4 placements of 1 graph (a network), each")
     assert {f"efficiency.{op.name}" for op in trials.OPS} < set(figures)
     assert figures["transfer_us.16777216"].value > figures["transfer_us.4"].value  # bytes really move
     assert figures["peak_gflops"].value > 0.1 and cluster.bandwidth_bytes_per_us[0, 1] > 1.0
@@ -54,10 +59,13 @@ def test_this_machine_becomes_a_cluster(
 
 def test_the_error_band_holds_four_in_five_of_the_placements() -> None:
     ratios = np.random.default_rng(0).permutation(np.linspace(1.0, 2.0, 11))
-    band = checking.band_of(ratios, ["one", "other"])
+    band = checking.band_of(ratios, 3, ["one", "other"])
     assert (band.low, band.value, band.high) == pytest.approx((1.1, 1.5, 1.9))
     assert ((ratios >= band.low - 1e-9) & (ratios <= band.high + 1e-9)).sum() == 9
-    assert "11 placements of one and other: the median, and the range of 80 %" in band.how
+    assert (
+        "11 placements of 3 graphs (one and other), each left out of the figures: the median, and the range of 80 %"
+        in band.how
+    )
 
 
 @pytest.mark.parametrize(("groups", "devices"), [(1, 2), (7, 2), (40, 3), (5, 1)])
@@ -98,6 +106,34 @@ def test_a_busy_machine_is_refused() -> None:
         calibration.require_quiet(times, 0.2)
     assert str(raised.value) == f"{line}; allowed: at most 20 %, on an idle machine"
     calibration.require_quiet(times, 0.4)
+
+
+@pytest.mark.parametrize("second_round", [1.0, 2.0])
+def test_a_machine_that_becomes_busy_while_it_runs_steps_is_refused(
+    second_round: float, tiny_cnn_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = step_on_one(api.prepare(tiny_cnn_path, ".pb", lambda *_: None, api.Limits(), 16), machine_of())
+
+    def measured(_graph: GraphToMeasure, _ops: object, placements: NDArray[np.int32], *_more: object) -> MeasuredSteps:
+        numbers = [0, *range(1, len(placements)), 0]
+        slower = [second_round if number % 2 else 1.0 for number in numbers]  # each other placement
+        rounds = [[[number, 100.0] for number in numbers]]
+        rounds += [[[number, 100.0 * times] for number, times in zip(numbers, slower, strict=True)]]
+        return MeasuredSteps.of_rounds(rounds, len(placements))
+
+    monkeypatch.setattr(checking, "build_graph", lambda _name, path, *_given, **_more: path.write_bytes(b""))
+    monkeypatch.setattr(checking, "traced_on_one_device", lambda *_: step)
+    monkeypatch.setattr(GraphToMeasure, "measured", measured)
+
+    def check() -> Cluster:
+        cluster = machine_of()
+        return checking.checked(cluster, api.Limits(), lambda *_: None, most_noise=0.2)
+
+    if second_round == 1.0:
+        assert check().calibration is not None
+    else:
+        with pytest.raises(SettingsError, match=r"^calibrate: the machine was busy with other work: "):
+            check()
 
 
 @pytest.mark.parametrize("rounds", [0, 101])

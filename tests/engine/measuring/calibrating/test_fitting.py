@@ -7,6 +7,7 @@ import pytest
 
 from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.device_kinds import Efficiency
 from engine.clusters.parsing import parse_cluster
 from engine.measuring.calibrating import fitting, trials
 from engine.measuring.calibrating.calibration import KIND, calibrated_cluster, figures_of
@@ -81,8 +82,8 @@ def test_op_types_of_the_cluster_have_the_efficiency_that_they_reached() -> None
     cluster = calibrated_cluster(machine(), WORK, NAMES, 2**30, "a", "2026-01-31")
     kind = cluster.devices[0].figures
     assert kind is not None
-    assert kind.efficiency_by_op_type["Mean"] == pytest.approx(EFFICIENCY)
-    assert kind.efficiency_by_op_type["Relu"] == pytest.approx(EFFICIENCY**0.5), "one size reaches half, one all"
+    assert kind.efficiency_by_op_type["Mean"] == pytest.approx(Efficiency.of_both(EFFICIENCY))
+    assert kind.efficiency_by_op_type["Relu"].peak == pytest.approx(EFFICIENCY**0.5), "one size reaches half, one all"
     assert set(kind.efficiency_by_op_type) == {op.type for op in trials.OPS}
 
 
@@ -91,7 +92,7 @@ def test_an_op_whose_time_the_scatter_hides_leaves_a_cluster_that_can_be_read() 
     times[trials.op_trial("Mean_8x56x56x64", trials.COPIES)] = np.zeros(3)  # faster than a single one
     cluster = calibrated_cluster(times, WORK, NAMES, 2**30, "a", "2026-01-31")
     kind = parse_cluster(json.dumps(cluster_to_json(cluster))).devices[0].figures
-    assert kind is not None and kind.efficiency_by_op_type["Mean"] == 100
+    assert kind is not None and kind.efficiency_by_op_type["Mean"] == (100, 100)
 
 
 def test_an_op_that_the_engine_counts_no_work_for_says_nothing_of_the_roofline() -> None:

@@ -5,92 +5,37 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from engine import api
-from engine.clusters.calibration import ERROR_BAND, Calibration
-from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
+from engine.clusters.calibration import ERROR_BAND
+from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
-from engine.clusters.device_kinds import DeviceKind
+from engine.clusters.device_kinds import Efficiency
 from engine.measuring.calibrating.checking import check_placements, with_steps
 from engine.measuring.calibrating.training_steps import (
-    StepOnOneDevice,
+    OpsOfType,
     StepsOfGraph,
-    TimeOfType,
     corrected,
     link_slowdown,
-    times_of_types,
+    ops_of_types,
     usual_slowdown,
     with_slower_links,
 )
-from engine.measuring.step_record import Sent, Spans, StepRecord
-from engine.simulator import Simulator
-
-SLOWER = {"Conv2D": 2.0, "Conv2DBackpropFilter": 5.0, "Relu": 0.5}
-OF_OTHERS = 1.5
-NEVER_SEEN = "Rare"
-NOTHING = np.empty(0)
-
-
-def machine_of(efficiency: float = 0.8, of_types: dict[str, float] | None = None) -> Cluster:
-    kind = DeviceKind(
-        name="this-CPU",
-        device_class="CPU",
-        memory_bytes=2**33,
-        peak_gflops=0.05,
-        memory_bandwidth_bytes_per_us=10.0,
-        source="made up",
-        efficiency=efficiency,
-        efficiency_by_op_type=of_types if of_types is not None else {"Conv2D": 0.9, NEVER_SEEN: 0.3},
-        op_rest_us=0.1,
-    )
-    return Cluster(
-        devices=tuple(Device(f"/device:CPU:{index}", "this-CPU", 2**33, kind) for index in range(2)),
-        contention=Contention.SENDER,
-        bandwidth_bytes_per_us=np.full((2, 2), 5.0),
-        latency_us=np.full((2, 2), 200.0),
-        link_rest_us=50.0,
-        op_rest_us=0.1,
-        memory_model=MemoryModel.FULL,
-        calibration=Calibration("made up", "2026-01-31", {}),
-    )
+from tests.engine.measuring.calibrating.made_up_machine import (
+    IN_STEPS,
+    NEVER_SEEN,
+    OF_OTHERS,
+    OF_TRIALS,
+    machine_of,
+    simulated_us,
+    step_on_one,
+    true_machine,
+)
 
 
 @pytest.fixture
 def prepared(tiny_cnn_path: Path) -> api.PreparedGraph:
     return api.prepare(tiny_cnn_path, ".pb", lambda *_: None, api.Limits(), 16)
-
-
-def true_machine() -> Cluster:
-    """What the trials should have said, had they known it."""
-    of_types = {"Conv2D": 0.9 / SLOWER["Conv2D"], NEVER_SEEN: 0.3 / OF_OTHERS}
-    of_types |= {op_type: 0.8 / slower for op_type, slower in SLOWER.items() if op_type != "Conv2D"}
-    return machine_of(0.8 / OF_OTHERS, of_types)
-
-
-def step_on_one(prepared: api.PreparedGraph, machine: Cluster, tracing: float = 1.0) -> StepOnOneDevice:
-    """A step as `machine` runs it; its trace takes `tracing` times as long."""
-    time_us = np.nan_to_num(prepared.costs.time_on_devices(machine.devices[:1])[0]) * tracing
-    end_us = np.cumsum(time_us)
-    ops = np.arange(len(time_us))
-    added = np.array([len(ops)])  # TensorFlow's own op, which no graph has
-    ran = Spans(
-        np.append(ops, added),
-        np.zeros(len(ops) + 1, np.int64),
-        np.append(end_us - time_us, 0.0),
-        np.append(end_us, 9e9),
-    )
-    none = np.empty(0, np.int64)
-    sent = Sent(none, none, NOTHING, NOTHING, none, none)
-    record = StepRecord(float(end_us[-1]), ran, sent, np.zeros(len(ops) + 1), ("_SOURCE",))
-    return StepOnOneDevice(
-        prepared, record, simulated_us(prepared, machine, np.zeros(prepared.grouping.group_count, np.int32))
-    )
-
-
-def simulated_us(prepared: api.PreparedGraph, machine: Cluster, placement: NDArray[np.int32]) -> float:
-    simulator = Simulator(prepared.graph, prepared.costs, machine, prepared.grouping.group_of_op)
-    return float(simulator.evaluate(placement[None]).step_time_us[0])
 
 
 def measured_on(prepared: api.PreparedGraph, machine: Cluster, tracing: float = 1.0) -> StepsOfGraph:
@@ -101,18 +46,35 @@ def measured_on(prepared: api.PreparedGraph, machine: Cluster, tracing: float = 
 
 def test_what_steps_show_is_found_again(prepared: api.PreparedGraph) -> None:
     graph = measured_on(prepared, true_machine())
-    better = corrected(machine_of(), [graph]).devices[0].own
-    truth = true_machine().devices[0].own
-    assert better is not None and truth is not None
-    times = times_of_types([graph.on_one_device], machine_of())
-    assert set(SLOWER) < set(times) and NEVER_SEEN not in times
-    for op_type, time in times.items():
-        assert time.slowdown == pytest.approx(SLOWER.get(op_type, OF_OTHERS))
-        expected = truth.efficiency_by_op_type.get(op_type, truth.efficiency)
-        assert better.efficiency_by_op_type[op_type] == pytest.approx(expected, rel=1e-3)
-    usual = usual_slowdown(list(times.values()))
-    assert better.efficiency_by_op_type[NEVER_SEEN] == pytest.approx(0.3 / usual, rel=1e-3)
+    before, better = machine_of().devices[0].own, corrected(machine_of(), [graph]).devices[0].own
+    assert before is not None and better is not None
+    ops = ops_of_types([graph.on_one_device], before)
+    assert set(IN_STEPS) < set(ops) and NEVER_SEEN not in ops
+    for op_type, each in ops.items():
+        found, truth = better.efficiency_by_op_type[op_type], IN_STEPS.get(op_type, Efficiency.of_both(OF_OTHERS))
+        assert each.slowdown(found) == pytest.approx(1, rel=1e-3), op_type
+        if len(np.unique(each.arithmetic_us / each.moving_us)) > 1:
+            assert found == pytest.approx(truth, rel=1e-3), op_type
+    of_others = Efficiency.of_both(0.8)
+    usual = usual_slowdown([each.slowdown(OF_TRIALS.get(op_type, of_others)) for op_type, each in ops.items()])
+    assert usual == pytest.approx(0.8 / OF_OTHERS, rel=1e-3), "most types have no trials"
+    assert better.efficiency_by_op_type[NEVER_SEEN] == pytest.approx(Efficiency.of_both(0.3 / usual), rel=1e-3)
     assert better.efficiency == pytest.approx(0.8 / usual, rel=1e-3)
+
+
+def test_ops_of_one_shape_give_their_time_and_those_of_two_both_efficiencies() -> None:
+    one = OpsOfType(np.full(3, 10.0), np.full(3, 4.0), np.full(3, 1.0))
+    assert one.slowdown(one.efficiency()) == pytest.approx(1, rel=0.01)
+    arithmetic_us, moving_us = np.array([90.0, 1.0, 5.0]), np.array([10.0, 20.0, 5.0])
+    two = OpsOfType(arithmetic_us / 0.5 + moving_us / 0.1, arithmetic_us, moving_us)
+    assert two.efficiency() == pytest.approx((0.5, 0.1))
+
+
+def test_times_that_no_efficiencies_give_are_kept_in_the_sum() -> None:
+    """The more an op moves, the less time it takes: its bytes seem to cost nothing."""
+    ops = OpsOfType(np.array([30.0, 20.0]), np.array([10.0, 10.0]), np.array([1.0, 10.0]))
+    assert ops.slowdown(ops.efficiency()) == pytest.approx(1, rel=0.01)
+    assert ops.efficiency().bandwidth == 100, "the most that a cluster may say"
 
 
 def test_a_trace_that_slows_the_step_does_not_slow_the_figures(prepared: api.PreparedGraph) -> None:
@@ -135,9 +97,8 @@ def test_without_steps_nothing_changes() -> None:
     assert corrected(machine, []) is machine
 
 
-def test_the_usual_slowdown_is_that_of_the_middle_of_the_time() -> None:
-    short_but_slow, usual, fast = TimeOfType(300.0, 10.0), TimeOfType(500.0, 250.0), TimeOfType(300.0, 300.0)
-    assert usual_slowdown([short_but_slow, usual, fast]) == 2.0
+def test_the_usual_slowdown_is_that_of_the_middle_type() -> None:
+    assert usual_slowdown([30.0, 2.0, 1.0]) == pytest.approx(2) and usual_slowdown([8.0, 2.0]) == pytest.approx(4)
     assert usual_slowdown([]) == 1.0
 
 
