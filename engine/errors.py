@@ -40,6 +40,10 @@ class SettingsError(PlacetoError):
     """A method, budget, seed or setting that is invalid."""
 
 
+class NoisyMachineError(SettingsError):
+    """Measurements that differ by so much that they say nothing."""
+
+
 class InfeasibleError(PlacetoError):
     """No evaluated placement fits the devices' memory, or a method can make none."""
 

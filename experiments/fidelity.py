@@ -3,8 +3,9 @@
 `python -m experiments fidelity` writes docs/results/fidelity.{md,png}. It calibrates the machine first, then runs 60
 placements of each graph: random ones, some along a search, and those of methods. Simulated step times are those of an
 uncalibrated cluster, of the calibrated one, and of that with measured op times. Finished parts stay in
-docs/results/kept/fidelity, so a second call continues; a quiet machine is needed. Source of the question: Addanki et
-al., NeurIPS 2019, appendix A.5.
+docs/results/kept/fidelity, so a second call continues; a quiet machine is needed. That folder holds one machine's
+measurements: another machine writes the page from whole ones, and else refuses. Source of the question: Addanki et al.,
+NeurIPS 2019, appendix A.5.
 """
 
 import json
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 
 from engine import VERSION, api
 from engine.bench.problems import problem_on
-from engine.errors import SettingsError
+from engine.clusters.calibration import Calibration
+from engine.errors import NoisyMachineError, SettingsError
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.this_machine import is_of_this_machine, machine_words
 from engine.problem import Budget
 from experiments.best_found import ledger_of_run
-from experiments.explained import explained, tables
+from experiments.explained import CHOSEN, Report, explained, tables
 from experiments.folders import CACHE
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.sensitivity import placements_of_a_search
@@ -76,19 +79,20 @@ class Costing:
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Calibrate and measure what is missing, write `folder`/fidelity.{md,png}, and return the page."""
+    """Calibrate and measure what is missing, write `folder`/fidelity.{md,png}, and return the page.
+
+    Raises SettingsError where something is missing and the kept measurements are another machine's.
+    """
     kept = folder / "kept" / NAME
     kept.mkdir(parents=True, exist_ok=True)
     machine = calibrated(kept, report)
+    if not all(reports_of(graph, kept) and is_traced(graph, kept) for graph in GRAPHS):
+        require_this_machine(machine, kept)
     found: dict[str, dict[str, dict[str, Any] | str]] = {}
     parts: list[str] = []
     for graph in GRAPHS:
         found[graph.words] = measured(graph, machine, kept, report)
-        path, placed = built(graph, report), kept / f"{graph.stem}.placements.json"
-        told = explained(
-            path, placements_of(path, machine, placed, report), machine, kept / f"{graph.stem}.explained.json", report
-        )
-        parts += tables(graph.words, told)
+        parts += tables(graph.words, traced(graph, machine, kept, report))
         write_page(folder, NAME, page(found, machine, parts))
     draw(found, folder / f"{NAME}.png")
     return page(found, machine, parts)
@@ -103,6 +107,52 @@ def calibrated(kept: Path, report: ReportLine) -> str:
     return path.read_text()
 
 
+def calibration_of(machine: str) -> Calibration:
+    """What the JSON of the calibrated cluster says of its machine."""
+    calibration = api.parse_cluster(machine).calibration
+    assert calibration is not None
+    return calibration
+
+
+def require_this_machine(machine: str, kept: Path) -> None:
+    """Raise SettingsError where the measurements in `kept` are another machine's, so that no two are mixed."""
+    calibration = calibration_of(machine)
+    if not is_of_this_machine(calibration):
+        what = f"it holds measurements of {calibration.machine}; this machine is {machine_words()}"
+        raise SettingsError(what, where=str(kept), advice="remove this folder to measure this machine")
+
+
+def reports_of(graph: MeasuredGraph, kept: Path) -> dict[str, dict[str, Any] | str]:
+    """What `measured` has kept; nothing if it has not ended."""
+    path = _reports_file(graph, kept)
+    found: dict[str, dict[str, Any] | str] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def _reports_file(graph: MeasuredGraph, kept: Path) -> Path:
+    return kept / f"{graph.stem}.reports_of_{ROUNDS}x{STEPS}.json"
+
+
+def is_traced(graph: MeasuredGraph, kept: Path) -> bool:
+    """Whether the reports of all placements that are traced are kept."""
+    placed, told = (kept / f"{graph.stem}.{name}.json" for name in ("placements", "explained"))
+    if not (placed.exists() and told.exists()):
+        return False
+    count, found = len(json.loads(placed.read_text())), json.loads(told.read_text())
+    return all(words in found for place, words in CHOSEN.items() if place < count)
+
+
+def traced(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine) -> dict[str, Report]:
+    """Words → report of each placement that is traced; the graph is read only where one is missing."""
+    told = kept / f"{graph.stem}.explained.json"
+    if is_traced(graph, kept):
+        found: dict[str, Report] = json.loads(told.read_text())
+        return found
+    path = built(graph, report)
+    placements = placements_of(path, machine, kept / f"{graph.stem}.placements.json", report)
+    return explained(path, placements, machine, told, report)
+
+
 def costings(machine: str) -> tuple[Costing, ...]:
     """The three ways in which steps are simulated."""
     return (
@@ -113,7 +163,14 @@ def costings(machine: str) -> tuple[Costing, ...]:
 
 
 def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine) -> dict[str, dict[str, Any] | str]:
-    """Costing → the report of `api.measure_many`, or the line that says why there is none."""
+    """Costing → the report of `api.measure_many`, or the line that says why there is none; kept at the end.
+
+    On the machine itself a graph that was refused as too noisy is measured anew.
+    """
+    made = reports_of(graph, kept)
+    refused = any(isinstance(each, str) for each in made.values())
+    if made and not (refused and is_of_this_machine(calibration_of(machine))):
+        return made
     path = built(graph, report)
     stem, profile = graph.stem, path.with_suffix(".profile.pb")
     if not profile.exists():
@@ -138,9 +195,10 @@ def measured(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine)
                 steps=STEPS,
                 run_metadata=profile if costing.profiled else None,
             )
-        except SettingsError as error:  # too noisy: the page says so
+        except NoisyMachineError as error:  # the page says so
             found[costing.words] = str(error)
             break
+    _reports_file(graph, kept).write_text(json.dumps(found) + "\n")
     return found
 
 
@@ -191,6 +249,7 @@ HEAD = (
     "Kendall, fastest 20",
     "pairs in order",
     "top-1 regret",
+    "regret, cross-checked",
     "median ratio",
     "ratios",
 )
@@ -198,8 +257,7 @@ HEAD = (
 
 def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str, parts: Sequence[str]) -> str:
     """The whole page; `parts` are the lines that explain the differences."""
-    calibration = api.parse_cluster(machine).calibration
-    assert calibration is not None
+    calibration = calibration_of(machine)
     rows, refused = [], []
     for graph, reports in found.items():
         for words, report in reports.items():
@@ -215,9 +273,11 @@ def page(found: Mapping[str, Mapping[str, dict[str, Any] | str]], machine: str, 
             f"processes of one thread, joined by gRPC; {ROUNDS} rounds of {STEPS} steps of each placement. Placements:",
             f"{RANDOM} random, {ALONG} along a search, and those of {', '.join(METHODS | SEARCHES)}.",
             "",
-            '"Noise" is the scatter of one measurement, "spread" that of the placements. "Reachable" is the Spearman',
-            'correlation of one round with the others. "Pairs in order" counts pairs that differ by more than twice',
-            "the noise. Ratios are measured over simulated. [measuring.md](../measuring.md) explains each figure.",
+            '"Noise" is the deviation of a placement in one round, "spread" that of the placements. "Reachable" is the',
+            "correlation of the mean of all rounds with the truth, by how far rounds agree (Spearman and Brown, 1910).",
+            '"Pairs in order" counts pairs that differ by more than twice the noise. "Regret, cross-checked" compares',
+            "the simulated fastest in each round with the fastest by the other rounds, ± its standard error. Ratios",
+            "are measured over simulated. [measuring.md](../measuring.md) explains each figure.",
             "",
             *table_of_figures(HEAD, rows),
             "",
@@ -240,9 +300,17 @@ def _cells(report: dict[str, Any]) -> list[str]:
         _figure(of["kendall_fastest"]),
         "" if of["ordered_pairs"] is None else f"{of['ordered_pairs']:.1%} of {of['pairs']:,}",
         f"{of['top_1_regret']:.1%}",
+        _regret(of["top_1_regret_cross_checked"], of["top_1_regret_error"]),
         f"{of['median_ratio']:.2f}",
         f"{of['least_ratio']:.2f} to {of['greatest_ratio']:.2f}",
     ]
+
+
+def _regret(regret: float | None, error: float | None) -> str:
+    """With its standard error; empty where there is a single round."""
+    if regret is None:
+        return ""
+    return f"{regret:.1%}" if error is None else f"{regret:.1%} ± {error:.1%}"
 
 
 def _figure(value: float | None) -> str:

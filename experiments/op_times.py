@@ -15,9 +15,10 @@ from engine import VERSION
 from engine.child.parent import no_pulse
 from engine.clusters.cluster import Cluster
 from engine.clusters.device_kinds import Efficiency
-from engine.measuring.calibrating.calibration import CALIBRATING_LIMITS, calibrate_processors, machine_words, today
+from engine.measuring.calibrating.calibration import CALIBRATING_LIMITS, calibrate_processors, today
 from engine.measuring.calibrating.checking import CHECKS, traced_on_one_device
 from engine.measuring.calibrating.training_steps import OpsOfType, StepOnOneDevice, measured_us, with_op_times
+from engine.measuring.this_machine import machine_words
 from engine.zoo import build_graph
 from experiments.fidelity import GRAPHS, MeasuredGraph
 from experiments.folders import CACHE

@@ -1,7 +1,7 @@
 """Measures many placements of one graph, round by round, so that what changes on the machine meets all alike.
 
-In a round each placement is run once, in an order drawn anew, and the first of them twice: two measurements of the same
-placement show the noise. A round is a child of its own and is kept in a file at once, so a second call continues.
+In a round each placement is run once, in an order drawn anew, and the first of them twice, which shows the noise of a
+single round. A round is a child of its own and is kept in a file at once, so a second call continues.
 """
 
 import dataclasses
@@ -18,20 +18,21 @@ from numpy.typing import NDArray
 
 from engine.child.parent import Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse, require_size
 from engine.clusters.cluster import Cluster
-from engine.errors import PlacementError, SettingsError, TimeLimitError
+from engine.errors import NoisyMachineError, PlacementError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.formats.reading import order_of, prepare
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.fidelity import MeasuredSteps, fidelity
 from engine.measuring.profiling import require_graphdef, require_steps
+from engine.measuring.this_machine import machine_words, notes_on_machine, tensorflow_version
 from engine.placement_files import simulate
 
 MEASURING = "measuring placements"
 MOST_PLACEMENTS, MOST_ROUNDS = 500, 100
 WARM_UP_STEPS = 2
 NOISE_SHARE = 0.5
-"""most that two measurements of one placement may differ, of what placements differ from each other"""
+"""most that the step time of a placement may scatter, of what placements differ from each other"""
 DIGITS = 16
 
 
@@ -53,13 +54,14 @@ def measure_many(
     """Run the graph in `path` under each of `placements`, JSON {op: device}, and compare with the simulated steps.
 
     They are simulated on `cluster`, whose devices must be this machine's; CPUs are a process each. `kept` is the file
-    of the finished rounds; one that belongs to other placements is refused. `pulse` is called several times a second;
-    what it raises ends the child. Returns `placements`, one object for each
+    of the finished rounds; one that belongs to other placements or another machine is refused. `pulse` is called
+    several times a second; what it raises ends the child. Returns `placements`, one object for each
     with `step_time_us` (the median of its steps), `fastest_us`, `rounds_us` (medians) and `simulated_step_time_us`;
-    `noise` and `spread`, see `MeasuredSteps`; and `fidelity`, see `fidelity.fidelity`. Raises GraphError,
-    PlacementError, ClusterError, LimitError, and SettingsError: also where the noise is more than half of the spread,
-    so that the measurements say nothing of the order of the placements. A further call for more rounds goes on from
-    these, one for as many measures them all anew.
+    `noise`, `step_time_noise` and `spread`, see `MeasuredSteps`; `fidelity`, see `fidelity.fidelity`; and `notes`,
+    sentences for people. Raises GraphError, PlacementError, ClusterError, LimitError, SettingsError, and
+    NoisyMachineError where the noise of a step time is more than half of the spread, so that the measurements say
+    nothing of the order of the placements. A further call for more rounds goes on from these, one for as many measures
+    them all anew.
     """
     _require_counts(len(placements), rounds)
     graph = GraphToMeasure(path, suffix, options, limits, cluster, steps)
@@ -68,13 +70,13 @@ def measure_many(
     )
     reports = cast(list[dict[str, float]], simulate(prepared, cluster, list(placements)))
     order = graph.order(prepared.graph.op_names, _devices_of_ops(prepared.graph.op_names, placements, graph.names))
-    digest = _digest(order)
-    made = _kept_rounds(kept, digest)
+    identity = _identity(order)
+    made = _kept_rounds(kept, identity)
     if len(made) >= rounds and not _tells(MeasuredSteps.of_rounds(made[:rounds], len(placements))):
         made = []  # the machine was too noisy then
     for number in range(len(made), rounds):
         made.append(graph.round(order, number, rounds, report_progress, pulse))
-        _keep(kept, digest, made)
+        _keep(kept, identity, made)
     measured = MeasuredSteps.of_rounds(made[:rounds], len(placements))
     _require_telling(measured)
     simulated_us = np.array([report["step_time_us"] for report in reports])
@@ -83,9 +85,11 @@ def measure_many(
         "rounds": rounds,
         "steps": steps,
         "noise": measured.noise,
+        "step_time_noise": measured.step_time_noise,
         "spread": measured.spread,
         "fidelity": fidelity(measured, simulated_us),
         "sources": prepared.summary()["sources"],
+        "notes": [*notes_on_machine(cluster.calibration)],
     }
 
 
@@ -239,43 +243,53 @@ def _order_of_visits(placements: int, number: int) -> list[int]:
 
 
 def _tells(measured: MeasuredSteps) -> bool:
-    """Whether two measurements of one placement differ less than those of two placements."""
-    return measured.noise <= NOISE_SHARE * measured.spread
+    """Whether the step time of a placement scatters less than placements differ."""
+    return measured.step_time_noise <= NOISE_SHARE * measured.spread
 
 
 def _require_telling(measured: MeasuredSteps) -> None:
-    """Raise SettingsError where the measurements say nothing of the order of the placements."""
+    """Raise NoisyMachineError where the measurements say nothing of the order of the placements."""
     if not _tells(measured):
-        raise SettingsError(
-            f"the machine is too noisy to tell these placements apart: one placement differs from itself by "
-            f"{100 * measured.noise:.1f} %, the placements from each other by {100 * measured.spread:.1f} %",
+        rounds = measured.times_us.shape[1]
+        raise NoisyMachineError(
+            f"the machine is too noisy to tell these placements apart: the step time of a placement, over "
+            f"{rounds} round{'s' * (rounds > 1)}, scatters by {100 * measured.step_time_noise:.1f} %, the placements "
+            f"differ from each other by {100 * measured.spread:.1f} %",
             where="measure",
-            allowed=f"the first at most {NOISE_SHARE:g} of the second; try an idle machine, or more rounds and steps",
+            advice="measure more rounds, or on an idle machine",
+            allowed=f"the first at most {NOISE_SHARE:g} of the second",
         )
 
 
-def _digest(order: Mapping[str, Json]) -> str:
-    """Digits that differ where graph, placements, devices or steps do."""
+def _identity(order: Mapping[str, Json]) -> dict[str, Json]:
+    """What a file of rounds says of itself: rounds belong together where all of it is equal.
+
+    `of`: digits that differ where graph, placements, devices or steps do.
+    """
     content = Path(cast(str, order["path"])).read_bytes()
     decides = {key: value for key, value in order.items() if key != "path"}
-    return hashlib.sha256(content + json.dumps(decides, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    digest = hashlib.sha256(content + json.dumps(decides, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    here: dict[str, Json] = {"machine": machine_words(), "tensorflow": tensorflow_version()}
+    return {"of": digest, **here, "warm_up_steps": WARM_UP_STEPS}
 
 
-def _kept_rounds(path: Path, digest: str) -> list[list[list[float]]]:
+def _kept_rounds(path: Path, identity: Mapping[str, Json]) -> list[list[list[float]]]:
     """[rounds][visits] the number of the placement and its step times. Raises SettingsError for another's file."""
     if not path.exists():
         return []
     try:
-        kept = json.loads(path.read_text())
-        belongs = kept["of"] == digest
-    except (ValueError, KeyError, TypeError):
-        belongs = False
-    if not belongs:
-        what = f"{path.name} holds rounds of another graph, of other placements, devices or steps"
-        raise SettingsError(what, where="--kept", allowed="a new file, or the one of this measurement")
-    rounds: list[list[list[float]]] = kept["rounds"]
-    return rounds
+        kept = dict(json.loads(path.read_text()))
+    except (ValueError, TypeError):
+        kept = {}
+    rounds: list[list[list[float]]] = kept.pop("rounds", [])
+    if kept == identity:
+        return rounds
+    machine = kept.get("machine", identity["machine"])
+    what = f"{path.name} holds rounds of another graph, of other placements, devices or steps, or of another TensorFlow"
+    if machine != identity["machine"]:
+        what = f"{path.name} holds rounds of {shortened(str(machine))}; this machine is {identity['machine']}"
+    raise SettingsError(what, where="--kept", allowed="a new file, or the one of this measurement")
 
 
-def _keep(path: Path, digest: str, rounds: list[list[list[float]]]) -> None:
-    write_whole(path, (json.dumps({"of": digest, "rounds": rounds}) + "\n").encode())
+def _keep(path: Path, identity: Mapping[str, Json], rounds: list[list[list[float]]]) -> None:
+    write_whole(path, (json.dumps({**identity, "rounds": rounds}) + "\n").encode())

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from webapp.pages.measurements.result import sentences_of
+from webapp.pages.measurements.result import figures_of, sentences_of
 from webapp.pages.measurements.scatter import HEIGHT, WIDTH, Scatter, Spot, scatter_of
 
 
@@ -31,8 +31,21 @@ def test_the_first_sentence_says_how_far_the_order_can_be_trusted(spearman: floa
     assert second == "The one that it calls fastest takes 3.4 % longer here than the measured fastest."
     assert rest == [
         "A measured step takes 12.3 times the simulated one in the median, 0.5 to 1,234 times over all.",
-        "The placements differ by 150 % from each other, two measurements of one by 2 %.",
+        "The placements differ by 150 % from each other; a round's time of one is uncertain by 2 %.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("regret", "error", "words"),
+    [(0.034, 0.012, "3.4 % ± 1.2 %"), (-0.004, 0.006, "−0.4 % ± 0.6 %"), (0.034, None, "3.4 %"), (None, None, "–")],
+)
+def test_the_cross_checked_regret_has_its_standard_error(regret: float | None, error: float | None, words: str) -> None:
+    told = report(0.9, 0.05)
+    figures = ("kendall", "kendall_fastest", "reachable_spearman", "ordered_pairs")
+    told["fidelity"] |= {**dict.fromkeys(figures), "pairs": 0}
+    told["fidelity"] |= {"top_1_regret_cross_checked": regret, "top_1_regret_error": error}
+    [line] = [line for line in figures_of(told) if line.heading == "Regret, cross-checked"]
+    assert line.value == words
 
 
 def plot(ratio: float, simulated_us: list[float]) -> Scatter:

@@ -6,7 +6,6 @@ own, so bytes really move between them. Nothing of a user's is run.
 
 import datetime
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +23,7 @@ from engine.measuring.calibrating import fitting, trials
 from engine.measuring.calibrating.checking import CHECKS, CheckGraph, checked
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
 from engine.measuring.calibrating.trials import OpSize
+from engine.measuring.this_machine import machine_words
 
 KIND = "this-CPU"
 DEVICES = 2
@@ -198,17 +198,6 @@ def _figures_of_ops(times: Times, work: Mapping[str, TrialWork], ops: Sequence[O
 def memory_bytes() -> int:
     """The memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def machine_words() -> str:
-    """The processors of this machine, in words."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    return f"{os.cpu_count()} × {named}"
 
 
 def today() -> str:

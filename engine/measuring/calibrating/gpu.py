@@ -28,7 +28,6 @@ from engine.measuring.calibrating.calibration import (
     contention_of,
     figures_of,
     link_figures_of,
-    machine_words,
     memory_bytes,
     require_quiet,
     require_rounds,
@@ -38,6 +37,7 @@ from engine.measuring.calibrating.calibration import (
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
 from engine.measuring.calibrating.gpu_trials import HALF_TYPES, USUAL, GpuSizes, peak_trial
 from engine.measuring.calibrating.trials import COPIES
+from engine.measuring.this_machine import machine_words
 
 KIND, HOST_KIND = "this-GPU", "CPU"
 _CHILD = "engine.measuring.calibrating.gpu_trials_in_child"

@@ -44,6 +44,8 @@ class MeasurementResult:
     """All that the page shows."""
 
     sentences: list[str]
+    notes: list[str]
+    """what else a reader of the figures must know"""
     lines: list[MeasuredLine]
     """the measured fastest first"""
     figures: list[FidelityLine]
@@ -58,8 +60,9 @@ def result_of(report: api.Json, placements: Sequence[MeasuredPlacement]) -> Meas
     rows = list(zip(placements, found["placements"], strict=True))
     return MeasurementResult(
         sentences=sentences_of(found),
+        notes=found.get("notes", []),
         lines=sorted((_line(placement, row) for placement, row in rows), key=lambda line: line.measured_us),
-        figures=_figures(found),
+        figures=figures_of(found),
         scatter=scatter_of([_spot(placement, row) for placement, row in rows]),
         step_time_source=api.simulated_words(found["sources"]),
     )
@@ -84,7 +87,7 @@ def sentences_of(report: Mapping[str, Any]) -> list[str]:
         f"A measured step takes {median} times the simulated one in the median, {least} to {most} times over all."
     )
     noise, spread = api.percent_words(report["noise"]), api.percent_words(report["spread"])
-    said.append(f"The placements differ by {spread} from each other, two measurements of one by {noise}.")
+    said.append(f"The placements differ by {spread} from each other; a round's time of one is uncertain by {noise}.")
     if count < FEW:
         said.append(f"With {count} placements these figures are rough; measure more to rely on them.")
     return said
@@ -103,18 +106,23 @@ def _best(regret: float) -> str:
     return f"The one that it calls fastest takes {api.percent_words(regret)} longer here than the measured fastest."
 
 
-def _figures(report: Mapping[str, Any]) -> list[FidelityLine]:
+def figures_of(report: Mapping[str, Any]) -> list[FidelityLine]:
+    """All figures with their meaning; a dash for one that there is not."""
     found = report["fidelity"]
     ratios = f"{_ratio(found['least_ratio'])} to {_ratio(found['greatest_ratio'])}"
-    reachable = "of one round with the others, on average: about the most that noise allows"
-    pairs = f"of the {found['pairs']:,} pairs that differ by more than twice the noise, those in the measured order"
+    pairs = f"of the {found['pairs']:,} pairs that differ by more than twice the noise and in simulation, those in the "
+    pairs += "measured order"
     return [
         FidelityLine(
             "Spearman",
             _correlation(found["spearman"]),
             "rank correlation of simulated and measured steps: 1 is the same order, 0 none",
         ),
-        FidelityLine("Spearman within reach", _correlation(found["reachable_spearman"]), reachable),
+        FidelityLine(
+            "Spearman within reach",
+            _correlation(found["reachable_spearman"]),
+            "about what a right simulation reaches: noise allows no more, by how far the rounds agree",
+        ),
         FidelityLine(
             "Kendall",
             _correlation(found["kendall"]),
@@ -129,12 +137,19 @@ def _figures(report: Mapping[str, Any]) -> list[FidelityLine]:
         FidelityLine(
             "Regret",
             api.percent_words(found["top_1_regret"]),
-            "how much longer the step of the simulated fastest takes than that of the measured fastest",
+            "how much longer the simulated fastest takes than the measured fastest; noise adds to it",
+        ),
+        FidelityLine(
+            "Regret, cross-checked",
+            _regret(found.get("top_1_regret_cross_checked"), found.get("top_1_regret_error")),
+            "the same in each round over the placement that is fastest by the other rounds; ± is its standard error",
         ),
         FidelityLine("Median ratio", _ratio(found["median_ratio"]), "measured step over simulated step; 1 is equal"),
         FidelityLine("Least and greatest ratio", ratios, "the ratios that are farthest off"),
         FidelityLine(
-            "Noise", api.percent_words(report["noise"]), "by how much two measurements of one placement differ"
+            "Noise",
+            api.percent_words(report["noise"]),
+            "the deviation of a placement's time in one round, beside what changes for all placements",
         ),
         FidelityLine(
             "Spread", api.percent_words(report["spread"]), "by how much the placements differ from each other"
@@ -144,6 +159,13 @@ def _figures(report: Mapping[str, Any]) -> list[FidelityLine]:
 
 def _correlation(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def _regret(regret: float | None, error: float | None) -> str:
+    """With its standard error; a dash for a single round."""
+    if regret is None:
+        return "–"
+    return api.percent_words(regret) + ("" if error is None else f" ± {api.percent_words(error)}")
 
 
 def _share(value: float | None) -> str:
