@@ -75,6 +75,7 @@ from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.calibrating.machine import calibrate
+from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
@@ -363,6 +364,7 @@ __all__ = [
     "measure_many",
     "methods",
     "model_explorer_graph",
+    "most_processes",
     "obstacle",
     "parse_cluster",
     "part_words",

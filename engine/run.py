@@ -31,7 +31,7 @@ from engine.policies.traits import is_far
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
-from engine.problem.robustness import judged
+from engine.problem.robustness import Robustness, judged
 from engine.problem.step_timer import StepTimer
 from engine.problem.trivial import one_device_placements
 from engine.run_request import TRIVIAL_BASELINES, RunProblem, RunRequest
@@ -62,6 +62,10 @@ class Choice:
 
 class Choose(Protocol):
     """Chooses a run's answer when the method has ended."""
+
+    def check(self, device_of_op: NDArray[np.int32]) -> None:
+        """Raise before the run what the choice would; `device_of_op` [0 or 1, ops]: a placement that fits, if known."""
+        ...
 
     def __call__(self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]) -> Choice:
         """`device_of_op` [placements, ops]: the good ones, the run's own answer first; `simulated_us` [placements]."""
@@ -99,6 +103,8 @@ class Run:
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
         """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`."""
         rng = np.random.default_rng(self._request.seed)
+        if self._choose is not None:
+            self._choose.check(self._simple_placement())
         if self._policy is not None:
             load_network()  # these seconds are no part of the run's budget
         if checkpoint is None:
@@ -143,22 +149,43 @@ class Run:
             **self._given(),
         }
 
+    def _simple_placement(self) -> NDArray[np.int32]:
+        """[0 or 1, ops] a placement on one device, or the request's start: the first of them that fits in memory."""
+        problem = self._problem
+        simple = one_device_placements(problem)
+        if problem.start is not None:
+            simple = np.concatenate([simple, problem.start[None, :]])
+        fits = problem.feasible(problem.simulator.evaluate(simple))
+        return simple[fits][:1, problem.simulator.group_of_op]
+
     def _answer(self) -> tuple[NDArray[np.int32], dict[str, Json]]:
         """The answer [units], and what the report says of why it is the answer."""
         ledger = self._problem.ledger
         if not ledger.good:
             return ledger.answer(), {}
-        good, told = ledger.good.placements(), dict[str, Json]()
-        answer = good[0]
+        good = ledger.good.placements()
+        robust = judged(self._problem, good, choose=True) if self._request.robust else None
+        own = good[0] if robust is None else robust.placement
+        answer, told = self._chosen(_with_first(own, good))
+        if robust is not None and np.array_equal(answer, own):
+            return answer, {"robustness": robust.robustness.to_json(), **told}
         if self._request.robust or self._request.robustness:
-            judgement = judged(self._problem, good, choose=self._request.robust)
-            answer, told = judgement.placement, {"robustness": judgement.robustness.to_json()}
+            told = {"robustness": self._robustness(answer, good).to_json(), **told}
+        return answer, told
+
+    def _chosen(self, good: NDArray[np.int32]) -> tuple[NDArray[np.int32], dict[str, Json]]:
+        """The answer among the `good` placements [candidates, units], the run's own first, and what is told of it."""
         if self._choose is None or self._stopped:
-            return answer, told
-        candidates = np.concatenate([answer[None, :], good[(good != answer).any(axis=1)]])
+            return good[0], {}
         simulator = self._problem.simulator
-        choice = self._choose(candidates[:, simulator.group_of_op], simulator.evaluate(candidates).step_time_us)
-        return candidates[choice.index], told | choice.told
+        choice = self._choose(good[:, simulator.group_of_op], simulator.evaluate(good).step_time_us)
+        return good[choice.index], choice.told
+
+    def _robustness(self, answer: NDArray[np.int32], good: NDArray[np.int32]) -> Robustness:
+        """Of the `answer` [units] among the `good` placements [candidates, units], the fastest first."""
+        found = judged(self._problem, _with_first(answer, good), choose=False).robustness
+        fastest_us = float(self._problem.simulator.evaluate(good[:1]).step_time_us[0])
+        return dataclasses.replace(found, fastest_step_time_us=fastest_us)
 
     def _given(self) -> dict[str, Json]:
         """What the report says of the request's start and pins; nothing without them."""
@@ -311,6 +338,11 @@ def resumable(placer: Placer) -> ResumablePlacer:
     """`placer` as a ResumablePlacer, since it has emitted a state."""
     assert hasattr(placer, "resume"), "a placer emitted a state but has no resume"
     return placer  # type: ignore[return-value]  # checked above
+
+
+def _with_first(first: NDArray[np.int32], placements: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The `placements` [candidates, units], with one of them, `first` [units], before the others."""
+    return np.concatenate([first[None, :], placements[(placements != first).any(axis=1)]])
 
 
 def _shortage(problem: PlacementProblem) -> str:

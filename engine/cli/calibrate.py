@@ -6,6 +6,7 @@ from pathlib import Path
 from engine import api
 from engine.cli import Commands
 from engine.cli.graph_arguments import print_progress, write_report
+from engine.files.destinations import require_writable
 
 SHOWN = (
     "op_rest_us",
@@ -42,6 +43,7 @@ def add_calibrate(commands: Commands) -> None:
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
+    require_writable("--out", parsed.out)
     cluster = api.calibrate(print_progress, device=parsed.device, rounds=parsed.rounds)
     write_report(parsed.out, api.cluster_to_json(cluster))
     assert cluster.calibration is not None

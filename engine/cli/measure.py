@@ -1,6 +1,7 @@
 """The commands that run a graph: `profile` and `measure`."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -59,6 +60,7 @@ def _add_run(parser: argparse.ArgumentParser, usual_threads: str) -> None:
 
 
 def _profile(parsed: argparse.Namespace) -> int:
+    require_writable("--out", parsed.out)
     profile = api.profile(
         parsed.graph,
         parsed.graph.suffix,
@@ -99,15 +101,21 @@ def _measure(parsed: argparse.Namespace) -> int:
         processes=parsed.processes,
         timelines=parsed.timelines,
     )
-    write_report(parsed.report, report)
-    return 0
+    return _written(parsed.report, report)
 
 
 def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int:
-    if parsed.timelines is not None:
-        raise SettingsError(f"{len(placements)} placements", where="--timelines", allowed="one placement")
+    for option, given, allowed in (
+        ("--timelines", parsed.timelines is not None, "one placement"),
+        ("--threads", parsed.threads is not None, "one placement: of a list each CPU has one thread"),
+        ("--processes", parsed.processes, "one placement: of a list each CPU is a process anyway"),
+    ):
+        if given:
+            raise SettingsError(f"{len(placements)} placements", where=option, allowed=allowed)
     if parsed.cluster is None:
         raise SettingsError("there is none", where="--cluster", allowed="what a list of placements is compared with")
+    kept = parsed.kept or parsed.placement.with_suffix(".rounds.json")
+    require_writable("--kept", kept)
     report = api.measure_many(
         parsed.graph,
         parsed.graph.suffix,
@@ -116,10 +124,17 @@ def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int
         api.MEASURING_LIMITS,
         print_progress,
         cluster=cluster_named(parsed.cluster),
-        kept=parsed.kept or parsed.placement.with_suffix(".rounds.json"),
+        kept=kept,
         rounds=parsed.rounds,
         steps=parsed.steps,
         run_metadata=parsed.profile,
     )
-    write_report(parsed.report, report)
+    return _written(parsed.report, report)
+
+
+def _written(path: Path | None, report: dict[str, api.Json]) -> int:
+    """Write the report, and tell its notes: they are easily missed in a file. Returns the exit code."""
+    write_report(path, report)
+    for note in cast(list[str], report["notes"]):
+        print(f"note: {note}", file=sys.stderr)
     return 0

@@ -118,7 +118,7 @@ def _place(parsed: argparse.Namespace) -> int:
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     rewards = None if what is None else _rewards(parsed, prepared, cluster, what)
     report = api.place(prepared, request, _Console(budget).show, lambda: False, rewards=rewards)
-    print("\n".join([*_robustness_lines(report), *_measured_lines(report)]), file=sys.stderr)
+    print("\n".join([*_robustness_lines(report, parsed.robust), *_measured_lines(report)]), file=sys.stderr)
     placement = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
@@ -161,9 +161,7 @@ def _rewards(
     graph = api.GraphToMeasure(
         parsed.graph, parsed.graph.suffix, reading_options(parsed), api.MEASURING_LIMITS, cluster, MEASURED_STEPS
     )
-    rewards = api.RealRewards(graph, prepared.graph.op_names, what, print_progress)
-    rewards.check()
-    return rewards
+    return api.RealRewards(graph, prepared.graph.op_names, what, print_progress)
 
 
 def _measured_lines(report: Mapping[str, Any]) -> list[str]:
@@ -171,8 +169,11 @@ def _measured_lines(report: Mapping[str, Any]) -> list[str]:
     if "measured" not in report:
         return []
     found = report["measured"]
-    rows, chosen = found["placements"], found["chosen"]
-    step_time_us, simulated_us = (rows[chosen][name] for name in ("step_time_us", "simulated_step_time_us"))
+    if "error" in found:
+        return [f"warning: nothing was measured after the run, and its own answer stays: {found['error']}"]
+    rows, chosen, confirmed = found["placements"], found["chosen"], found["confirmed"]
+    step_time_us = confirmed["step_time_us"][1] if chosen else rows[0]["step_time_us"]
+    simulated_us = rows[chosen]["simulated_step_time_us"]
     line = (
         f"measured: a step of {_seconds(step_time_us)}, simulated {_seconds(simulated_us)} "
         f"(ratio {step_time_us / simulated_us:.2f}); noise {100 * found['noise']:.1f} %; {found['seconds']:.0f} s"
@@ -180,13 +181,17 @@ def _measured_lines(report: Mapping[str, Any]) -> list[str]:
     if len(rows) == 1:
         return [line]
     own = "the run's own best" if found["what"] == "all" else "the simulated fastest"
-    gain = f"{100 * found['gain']:.1f} % faster than {own}, number 1"
-    kept = f"{own} stays: no other is faster by more than twice the noise"
-    return [line, f"number {chosen + 1} of {len(rows)} placements, {gain}" if chosen else kept]
+    if chosen:
+        gain = f"{100 * found['gain']:.1f} % faster in fresh rounds than {own}, number 1"
+        return [line, f"number {chosen + 1} of {len(rows)} placements, {gain}"]
+    if confirmed is None:
+        return [line, f"{own} stays: it is the measured fastest of {len(rows)} placements"]
+    number, least = confirmed["placement"] + 1, f"{100 * confirmed['least_gain']:.1f} %"
+    return [line, f"{own} stays: number {number} was faster at first, but not by more than {least} in fresh rounds"]
 
 
-def _robustness_lines(report: Mapping[str, Any]) -> list[str]:
-    """What a report says of its answer's robustness."""
+def _robustness_lines(report: Mapping[str, Any], robust: bool) -> list[str]:
+    """What a report says of its answer's robustness; `robust`: whether the answer was chosen for it."""
     found = report["robustness"]
     if found["note"]:
         return [f"robustness: not computed: {found['note']}"]
@@ -196,7 +201,7 @@ def _robustness_lines(report: Mapping[str, Any]) -> list[str]:
         f"{100 * found['worst_regret']:.2f} %, the fastest in {100 * found['best_share']:.0f} % of them; "
         f"{found['seconds']:.1f} s"
     ]
-    if report["step_time_us"] != found["fastest_step_time_us"]:
+    if robust and report["step_time_us"] != found["fastest_step_time_us"]:
         fastest, chosen = _seconds(found["fastest_step_time_us"]), _seconds(report["step_time_us"])
         lines.append(f"chosen for it: a step of {chosen} in place of the fastest one's {fastest}")
     return lines

@@ -14,19 +14,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import tensorflow as tf
 
-from engine.child.parent import environment_of_children
+from engine.child.parent import environment_of_children, kills_for_memory
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.tensorflow.messages import Message
+from engine.measuring.device_process import DeviceProcess, require_few
 from engine.measuring.device_server import JOB, MEMORY, READY, RESET, started_server
 from engine.measuring.process_memory import ProcessMemory, memory_here, reset_peaks_here
 from engine.measuring.session_graph import session_settings, v1
+from engine.simulator.batches import usable_cores
 
 FIRST_PORT = 40_000
 """in a network of its own every port is free"""
+SECONDS_BETWEEN_LOOKS = 0.05
+"""at the processes of devices while a session closes"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +50,42 @@ class DevicesHere:
     """ConfigProto of a session"""
     processor_seconds: Callable[[], float]
     """processor time so far, of all threads of all processes"""
-    workers: tuple[subprocess.Popen[str], ...] = ()
+    workers: tuple[DeviceProcess, ...] = ()
     """the processes of all devices but the first, which is this one; none where one process has all devices"""
 
     def memory(self, *, reset: bool = False) -> list[ProcessMemory]:
         """[devices] what the process of each holds; with `reset` the peaks begin anew."""
         if reset:
             reset_peaks_here()
-        return [memory_here(), *(_asked(worker, RESET if reset else MEMORY) for worker in self.workers)]
+        return [memory_here(), *(_asked(worker.process, RESET if reset else MEMORY) for worker in self.workers)]
 
     @contextmanager
     def session(self) -> Iterator[Any]:
-        """A session on the present default graph. Variables of processes outlive it, under their names."""
-        with v1.Session(self.target, config=self.settings) as session:
+        """A session on the present default graph, without the variables of earlier ones.
+
+        Raises LimitError, ChildKilledError or ChildError if the process of a device has ended meanwhile.
+        """
+        self._require_running()
+        if self.target:
+            v1.Session.reset(self.target)  # variables of processes outlive their session
+        session = v1.Session(self.target, config=self.settings)
+        try:
             yield session
+        finally:
+            self._close(session)
+
+    def _require_running(self) -> None:
+        for worker in self.workers:
+            worker.require_running()
+
+    def _close(self, session: Any) -> None:
+        """Close `session`; in a thread, since that never ends where the process of a device has ended."""
+        closing = Thread(target=session.close, daemon=True)
+        closing.start()
+        while closing.is_alive():
+            self._require_running()
+            closing.join(SECONDS_BETWEEN_LOOKS)
+        self._require_running()
 
 
 def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> DevicesHere:
@@ -72,7 +99,7 @@ def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> De
     virtual = any(part.type != "CPU" and not (part.type == "GPU" and int(part.index) < gpus) for part in parts)
     chosen = [("CPU", index) for index in range(len(names))] if virtual else [(p.type, int(p.index)) for p in parts]
     cpus = 1 + max((index for type_, index in chosen if type_ == "CPU"), default=0)
-    threads = threads or max(1, len(os.sched_getaffinity(0)) // used)
+    threads = threads or max(1, usable_cores() // used)
     settings = session_settings(threads, parallel_ops=used, cpu_devices=cpus)
     settings.allow_soft_placement = False
     written = {
@@ -84,20 +111,29 @@ def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> De
 
 @contextmanager
 def a_process_for_each(names: Sequence[str], threads: int) -> Iterator[DevicesHere]:
-    """A process for each device of a placement, with `threads` for each op (0: one). The child has its own network."""
+    """A process for each device of a placement, with `threads` for each op (0: one). The child has its own network.
+
+    Raises ClusterError for too many devices, and as `DevicesHere.session` for a process that ends at its start.
+    """
+    require_few(names)
     threads = threads or 1
     addresses = [f"127.0.0.1:{FIRST_PORT + index}" for index in range(len(names))]
     with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(addresses, index, threads)) for index in range(1, len(names))]
+        kills = kills_for_memory()
+        workers = [
+            DeviceProcess(name, stack.enter_context(_worker(addresses, index, threads)), kills)
+            for index, name in enumerate(names)
+            if index
+        ]
         for worker in workers:
-            assert worker.stdout is not None
-            if worker.stdout.readline().strip() != READY:
-                raise RuntimeError(f"a device's process ended with status {worker.wait()}")
+            assert worker.process.stdout is not None
+            if worker.process.stdout.readline().strip() != READY:
+                raise worker.ended(worker.process.wait())
         server = started_server(addresses, 0, threads)
         settings = session_settings(threads, parallel_ops=1)
         settings.allow_soft_placement = False
         written = {name: f"/job:{JOB}/replica:0/task:{index}/device:CPU:0" for index, name in enumerate(names)}
-        clocks = [_processor_clock(worker.pid) for worker in workers]
+        clocks = [_processor_clock(worker.process.pid) for worker in workers]
         yield DevicesHere(
             names=written,
             virtual=False,

@@ -1,10 +1,12 @@
 """A run's step times, measured on this machine's devices: of its answer, its best placements, or all it evaluates.
 
-One measurement of a placement may be lucky, and the best of many is. So the answer is chosen among a run's good
-placements by rounds over all of them, as `many.py` makes them, and the run's own best stays unless another one is
-faster by more than the noise.
+One measurement of a placement may be lucky, and the best of many is. So a run's good placements are measured in rounds
+over all of them, as `many.py` makes them, then the fastest of these rounds and the run's own best in as many fresh
+rounds of the two alone. The run's own best stays unless the other one is faster in these by more than the noise.
 """
 
+import dataclasses
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import Pulse, ReportProgress, no_progress, no_pulse
-from engine.errors import SettingsError, shortened
+from engine.errors import PlacetoError, SettingsError, shortened
 from engine.events import Json
-from engine.measuring.fidelity import APART
+from engine.measuring.fidelity import APART, MeasuredSteps
 from engine.measuring.many import GraphToMeasure, measured_placements, require_rounds
 from engine.problem.good_placements import MOST_KEPT
 from engine.problem.step_timer import StepTimer
@@ -78,9 +80,14 @@ class RealRewards:
         self._known_us: dict[bytes, float] = {}
         """devices of the ops → step time, so that a placement is measured once"""
 
-    def check(self) -> None:
-        """Raise what the first measurement would: a graph that is not run, devices that this machine lacks."""
-        self._graph.visit(self._graph.order(self._op_names, []), [], CHECKING, self._report_progress, self._pulse)
+    def check(self, device_of_op: NDArray[np.int32]) -> None:
+        """Raise before the run what a measurement would: an op that this machine cannot run, devices that it lacks.
+
+        `device_of_op` [0 or 1, ops]: a placement that fits in memory, if one is known; it is run.
+        """
+        graph = dataclasses.replace(self._graph, steps=1)
+        order = graph.order(self._op_names, cast(list[Json], device_of_op.tolist()))
+        graph.visit(order, range(len(device_of_op)), CHECKING, self._report_progress, self._pulse)
 
     @property
     def timer(self) -> StepTimer | None:
@@ -102,24 +109,43 @@ class RealRewards:
     def __call__(self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]) -> Choice:
         """Measure the best of `device_of_op` [placements, ops] in rounds; the fastest one is the answer.
 
-        The first one stays unless another is faster by more than `APART` deviations of the noise.
+        The first one stays unless another is faster in fresh rounds by more than `APART` deviations of the noise, and
+        where measuring fails; what is told is then the error.
         """
+        told: dict[str, Json] = {"what": self._what.words}
+        if self._what.every:
+            told["measured_evaluations"] = len(self._known_us)
+        try:
+            index, found = self._chosen(device_of_op[: self._what.top], simulated_us[: self._what.top])
+        except PlacetoError as error:
+            return Choice(0, {"measured": {**told, "error": str(error)}})
+        return Choice(index, {"measured": told | found})
+
+    def _chosen(
+        self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]
+    ) -> tuple[int, dict[str, Json]]:
+        """The number of the answer, and what the report says of it. Raises as `measure_many`."""
         began = time.monotonic()
-        chosen_of, simulated_us = device_of_op[: self._what.top], simulated_us[: self._what.top]
-        measured = self._graph.measured(self._op_names, chosen_of, self._rounds, self._report_progress, self._pulse)
-        times_us = measured.step_time_us
-        fastest = int(times_us.argmin())
-        index = fastest if np.log(times_us[0] / times_us[fastest]) > APART * measured.noise else 0
-        told: dict[str, Json] = {
-            "what": self._what.words,
+        measured = self._measured(device_of_op)
+        index, gain, confirmed = 0, 0.0, cast(Json, None)
+        fastest = int(measured.step_time_us.argmin())
+        if fastest:
+            own_us, other_us = self._measured(device_of_op[[0, fastest]]).step_time_us.tolist()
+            least_gain = math.expm1(APART * measured.noise * math.sqrt(2 / self._rounds))
+            confirmed = {"placement": fastest, "step_time_us": [own_us, other_us], "least_gain": least_gain}
+            if own_us / other_us - 1 > least_gain:
+                index, gain = fastest, own_us / other_us - 1
+        return index, {
             "placements": [*measured_placements(measured, simulated_us)],
             "chosen": index,
-            "gain": float(times_us[0] / times_us[index] - 1),
+            "gain": gain,
+            "confirmed": confirmed,
             "noise": measured.noise,
             "rounds": self._rounds,
             "steps": self._graph.steps,
             "seconds": time.monotonic() - began,
         }
-        if self._what.every:
-            told["measured_evaluations"] = len(self._known_us)
-        return Choice(index, {"measured": told})
+
+    def _measured(self, device_of_op: NDArray[np.int32]) -> MeasuredSteps:
+        """The step times of `device_of_op` [placements, ops]."""
+        return self._graph.measured(self._op_names, device_of_op, self._rounds, self._report_progress, self._pulse)

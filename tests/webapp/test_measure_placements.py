@@ -12,6 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from engine import api
+from engine.measuring import device_process
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.purge import purge
 from tests.webapp.run_rows import answered
@@ -30,9 +31,11 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 JSON = {"accept": "application/json"}
 CPUS = api.cluster_to_json(api.parse_cluster("2xCPU"))
+CALIBRATION: dict[str, api.Json] = {"machine": "4 × a processor", "date": "2026-01-31", "figures": {}}
+"""that a user may write into any cluster"""
 NOISY = api.SettingsError(
-    "the machine is too noisy to tell these placements apart: one placement differs from itself by 7.0 %, the "
-    "placements from each other by 9.0 %",
+    "the machine is too noisy to tell these placements apart: the step time of a placement, over 3 rounds, scatters by "
+    "7.0 %, the placements differ from each other by 9.0 %",
     where="measure",
 )
 TIMES_US = {"simulated_step_time_us": [100.0, 200.0, 300.0, 400.0], "step_time_us": [150.0, 330.0, 300.0, 900.0]}
@@ -58,11 +61,14 @@ REPORT: dict[str, api.Json] = {
         "pairs": 6,
         "ordered_pairs": 0.8333,
         "top_1_regret": 0.0,
+        "top_1_regret_cross_checked": 0.021,
+        "top_1_regret_error": None,
         "median_ratio": 1.575,
         "least_ratio": 1.0,
         "greatest_ratio": 2.25,
     },
     "sources": {"estimated": 5},
+    "notes": ["The simulated steps are those of another machine, 2 × <b>, this one is 4 × another."],
 }
 
 Measuring = Callable[..., dict[str, api.Json]]
@@ -70,7 +76,7 @@ Measuring = Callable[..., dict[str, api.Json]]
 
 @pytest.fixture(autouse=True)
 def _four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "processors_here", lambda: 4)
+    monkeypatch.setattr(device_process, "usable_cores", lambda: 4)
 
 
 @pytest.fixture
@@ -148,6 +154,8 @@ def test_its_page_says_what_it_means(
     assert "The one that it calls fastest is the fastest here, too." in page
     assert "1.57 times the simulated one in the median, 1 to 2.25 times over all." in page
     assert "With 4 placements these figures are rough" in page
+    assert '<li class="name">The simulated steps are those of another machine, 2 × &lt;b&gt;, this one is' in page
+    assert "<dt>Regret, cross-checked</dt><dd><strong>2.1 %</strong>" in page
     assert page.count('class="scatter-spot') == 4
     [run] = Run.objects.all()
     assert f'<a href="/runs/{run.id}/">HEFT, seed 0</a>' in page
@@ -244,9 +252,20 @@ def page_of_gone(client: Client, measurement: StepMeasurement) -> bool:
 def test_runs_on_devices_that_are_not_here_are_not_offered(client: Client, real_graph: Graph) -> None:
     answered(real_graph)
     answered(real_graph, cluster=api.cluster_to_json(api.parse_cluster("5xCPU")))
+    answered(real_graph, cluster={**api.cluster_to_json(api.parse_cluster("5xCPU")), "calibration": CALIBRATION})
     answered(real_graph, cluster=CPUS, status=Run.FAILED)
     page = client.get(f"/graphs/{real_graph.id}/measure/").content.decode()
     assert "No run of this graph has a placement for devices that this machine has." in page
+
+
+def test_two_processors_are_offered_on_a_machine_with_one(
+    client: Client, cpu_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A calibration takes two processes there, too."""
+    monkeypatch.setattr(device_process, "usable_cores", lambda: 1)
+    answered(cpu_run.graph, cluster=api.cluster_to_json(api.parse_cluster("3xCPU")))
+    page = client.get(f"/graphs/{cpu_run.graph_id}/measure/").content.decode()
+    assert str(cpu_run.id) in page and page.count('name="runs"') == 1
 
 
 def test_a_gpu_that_is_here_is_offered(

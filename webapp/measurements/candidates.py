@@ -1,6 +1,5 @@
 """The runs of a graph whose placements this machine can run, by their clusters."""
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,20 +42,11 @@ def candidates_of(graph: Graph) -> list[Candidates]:
 
 
 def _of_cluster(text: str) -> Candidates | None:
-    """Nothing for a cluster with devices that this machine lacks.
-
-    Each processor needs one here, unless the cluster was calibrated: then so many processes were measured together.
-    """
+    """Nothing for a cluster with devices that this machine lacks; each processor of it needs one here."""
     cluster = api.parse_cluster(text)
     others = [device.name for device in cluster.devices if not device.is_cpu]
-    processors = cluster.device_count - len(others)
-    has_processors = cluster.calibration is not None or processors <= processors_here()
+    has_processors = cluster.device_count - len(others) <= api.most_processes()
     return Candidates(cluster) if has_processors and set(others) <= set(_gpus_here()) else None
-
-
-def processors_here() -> int:
-    """The processors of this machine."""
-    return os.cpu_count() or 1
 
 
 def _gpus_here() -> list[str]:

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from engine.child.parent import ReportProgress, Results
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.graphs.tensorflow.messages import Message, load_messages
+from engine.measuring.measurement_in_child import devices_of, placed_run, read_runnable
 from engine.measuring.profiling_in_child import median_step, profile_in_child
 from engine.measuring.runnable import reason_not_to_run
+from engine.measuring.session_graph import Steps
 
 
 def profiles_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
@@ -40,6 +44,23 @@ def median_in_child(order: dict[str, Json], _folder: Path, _report_progress: Rep
             for each in device.node_stats
         ]
     }
+
+
+def memory_of_visits_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """`idle_bytes` and `held_bytes` [visits, devices], allocated before and after a step.
+
+    Visit i has all ops on device i, modulo their number.
+    """
+    runnable, names = read_runnable(order, report_progress), cast(list[str], order["devices"])
+    idle_bytes, held_bytes = [], []
+    with devices_of(order, set(names)) as here:
+        for visit in range(cast(int, order["visits"])):
+            device_of_op = {each.name: names[visit % len(names)] for each in runnable.graph.node}
+            with placed_run(runnable, device_of_op, here) as (placed, _):
+                placed.timed(1, Steps(report_progress, "a visit", visit, 0))
+                idle_bytes.append([memory.allocated_bytes for memory in placed.idle])
+                held_bytes.append([memory.allocated_bytes for memory in here.memory()])
+    return {"idle_bytes": np.array(idle_bytes, dtype=float), "held_bytes": np.array(held_bytes, dtype=float)}, {}
 
 
 def _traced(step: list[tuple[str, int]]) -> Message:
