@@ -15,10 +15,12 @@ from engine import VERSION
 from engine.child.parent import no_pulse
 from engine.clusters.cluster import Cluster
 from engine.clusters.device_kinds import Efficiency
+from engine.formats.reading import prepare
 from engine.measuring.calibrating.calibration import CALIBRATING_LIMITS, calibrate_processors, today
 from engine.measuring.calibrating.checking import CHECKS, traced_on_one_device
-from engine.measuring.calibrating.training_steps import OpsOfType, StepOnOneDevice, measured_us, with_op_times
+from engine.measuring.calibrating.training_steps import OpsOfType, StepOnOneDevice, with_op_times
 from engine.measuring.this_machine import machine_words
+from engine.prepared import PreparedGraph
 from engine.zoo import build_graph
 from experiments.fidelity import GRAPHS, MeasuredGraph
 from experiments.folders import CACHE
@@ -34,6 +36,8 @@ TRACED = (
     MeasuredGraph("cifar10", {"batch": 8, "cells": 1, "filters": 44}),
     *GRAPHS,
 )
+PASSES = 2
+"""over all graphs; the fastest traced step of each counts, since other work on the machine only adds"""
 LEAST_US = 20.0
 """of an op whose error counts: shorter ones scatter"""
 
@@ -62,7 +66,11 @@ def run(folder: Path, report: ReportLine) -> str:
     """Calibrate by trials, trace the graphs, write `folder`/op_times.md, and return the page."""
     report("calibrating this machine by trials")
     cluster = calibrate_processors(checks=())
-    steps = {words_of(graph): traced(graph, cluster, report) for graph in TRACED}
+    prepared = [(graph, prepared_graph(graph, report)) for graph in TRACED]
+    passes = [
+        {words_of(graph): traced(graph, each, cluster, report) for graph, each in prepared} for _ in range(PASSES)
+    ]
+    steps = {name: min((each[name] for each in passes), key=StepOnOneDevice.ops_us) for name in passes[0]}
     return write_page(folder, NAME, page(steps, cluster))
 
 
@@ -73,20 +81,29 @@ def words_of(graph: MeasuredGraph) -> str:
     return ", ".join([graph.name, *numbers, *others])
 
 
-def traced(graph: MeasuredGraph, cluster: Cluster, report: ReportLine) -> StepOnOneDevice:
-    """A traced step of the graph."""
-    path = WORK / f"{graph.stem}.pb"
+def prepared_graph(graph: MeasuredGraph, report: ReportLine) -> PreparedGraph:
+    """The graph, read from its file, which is built first where it is missing."""
+    path = _path(graph)
     if not path.exists():
         report(f"building {graph.words}")
         path.parent.mkdir(parents=True, exist_ok=True)
         build_graph(graph.name, path, lambda *_: None, graph.settings, pulse=no_pulse)
-    report(f"tracing {graph.words}")
-    return traced_on_one_device(path, cluster, CALIBRATING_LIMITS, lambda *_: None)
+    return prepare(path, path.suffix, lambda *_: None, CALIBRATING_LIMITS)
+
+
+def traced(graph: MeasuredGraph, prepared: PreparedGraph, cluster: Cluster, report: ReportLine) -> StepOnOneDevice:
+    """A traced step of the graph."""
+    report(f"tracing {words_of(graph)}")
+    return traced_on_one_device(_path(graph), prepared, cluster, CALIBRATING_LIMITS, lambda *_: None)
+
+
+def _path(graph: MeasuredGraph) -> Path:
+    return WORK / f"{graph.stem}.pb"
 
 
 def error_of(step: StepOnOneDevice, cluster: Cluster) -> Error:
     """The error of the op times of `step` as `cluster` predicts them."""
-    ran_us = measured_us(step)
+    ran_us = step.measured_us()
     predicted_us = np.nan_to_num(step.prepared.costs.time_on_devices(cluster.devices[:1])[0])
     ratio = ran_us.sum() / predicted_us.sum()
     long = (ran_us >= LEAST_US) & (predicted_us > 0)
@@ -117,10 +134,10 @@ def page(steps: Mapping[str, StepOnOneDevice], cluster: Cluster) -> str:
     return f"""# Op times: one efficiency of an op type, or two
 
 `{COMMAND}`; Placeto Explorer {VERSION}; {machine_words()}, {today()}. A
-traced training step of each graph on one device, a process of one thread. Op times are predicted from the steps of
-other graphs: each op type has the share of the peak and of the memory's bandwidth that it reached there, one share
-for both or one for each. Ratios are measured over predicted times, all ops together; the scatter is by how much single
-ops of at least {LEAST_US:g} µs are off beside that, in the mean, weighted by their time.
+traced training step of each graph on one device, a process of one thread: the fastest of {PASSES}. Op times are
+predicted from the steps of other graphs: each op type has the share of the peak and of the memory's bandwidth that it
+reached there, one share for both or one for each. Ratios are measured over predicted times, all ops together; the
+scatter is by how much single ops of at least {LEAST_US:g} µs are off beside that, in the mean, weighted by their time.
 
 ## From all graphs of other families
 

@@ -29,6 +29,7 @@ from engine.measuring.many import GraphToMeasure
 from engine.measuring.measurement import run_placed
 from engine.measuring.step_record import measured_record
 from engine.number_words import counted
+from engine.prepared import PreparedGraph
 from engine.zoo import build_graph
 
 STEPS, ROUNDS = 5, 2
@@ -142,14 +143,20 @@ def band_of(ratios: NDArray[np.float64], graphs: int, names: Sequence[str]) -> M
 def _measured(
     path: Path, cluster: Cluster, limits: Limits, report_progress: ReportProgress, pulse: Pulse, most_noise: float
 ) -> StepsOfGraph:
-    """Run the graph in `path`: traced on one device, then under the placements of the check."""
-    on_one_device = traced_on_one_device(path, cluster, limits, report_progress, pulse)
-    prepared = on_one_device.prepared
+    """Run the graph in `path`: traced on one device, under the placements of the check, and traced again.
+
+    The faster one of the two traced steps counts: other work on the machine only adds.
+    """
+    options = ReadingOptions()
+    prepared = prepare(path, path.suffix, report_progress, limits, options=options, pulse=pulse)
+    on_one_device = traced_on_one_device(path, prepared, cluster, limits, report_progress, pulse)
     placements = check_placements(prepared.grouping.group_count, cluster.device_count)
-    to_measure = GraphToMeasure(path, path.suffix, ReadingOptions(), limits, cluster, STEPS)
+    to_measure = GraphToMeasure(path, path.suffix, options, limits, cluster, STEPS)
     of_ops = placements[:, prepared.grouping.group_of_op]
     measured = to_measure.measured(prepared.graph.op_names, of_ops, ROUNDS, report_progress, pulse)
     require_low(measured.noise, most_noise)
+    again = traced_on_one_device(path, prepared, cluster, limits, report_progress, pulse)
+    on_one_device = min(on_one_device, again, key=StepOnOneDevice.ops_us)
     step_time_us = measured.step_time_us
     return StepsOfGraph(
         dataclasses.replace(on_one_device, step_time_us=float(step_time_us[0])), placements, step_time_us
@@ -157,15 +164,18 @@ def _measured(
 
 
 def traced_on_one_device(
-    path: Path, cluster: Cluster, limits: Limits, report_progress: ReportProgress, pulse: Pulse = no_pulse
+    path: Path,
+    prepared: PreparedGraph,
+    cluster: Cluster,
+    limits: Limits,
+    report_progress: ReportProgress,
+    pulse: Pulse = no_pulse,
 ) -> StepOnOneDevice:
     """A traced step of the graph in `path` on the first device of `cluster`, with the median untraced step time."""
-    options = ReadingOptions()
-    prepared = prepare(path, path.suffix, report_progress, limits, options=options, pulse=pulse)
     op_names, names = prepared.graph.op_names, [device.name for device in cluster.devices]
     run: dict[str, Json] = {"devices": [*names], "steps": STEPS, "threads": 1, "processes": True}
     placement: Json = dict.fromkeys(op_names, names[0])
-    arrays, texts = run_placed(path, path.suffix, placement, run, options, limits, report_progress, pulse)
+    arrays, texts = run_placed(path, path.suffix, placement, run, ReadingOptions(), limits, report_progress, pulse)
     traced = measured_record(arrays, cast(list[str], texts["names"]), op_names)
     return StepOnOneDevice(prepared, traced, float(np.median(arrays["wall_us"].astype(np.float64))))
 

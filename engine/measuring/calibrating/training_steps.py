@@ -42,6 +42,16 @@ class StepOnOneDevice:
     step_time_us: float
     """of the untraced step"""
 
+    def measured_us(self) -> NDArray[np.float64]:
+        """[ops] how long each ran in the traced step."""
+        ran, ops = self.traced.ran, self.prepared.graph.op_count
+        of_graph = ran.op < ops
+        return np.bincount(ran.op[of_graph], ran.time_us[of_graph], ops).astype(np.float64)
+
+    def ops_us(self) -> float:
+        """How long all ops ran in the traced step."""
+        return float(self.measured_us().sum())
+
 
 @dataclass(frozen=True, slots=True)
 class StepsOfGraph:
@@ -95,7 +105,7 @@ def ops_of_types(steps: Sequence[StepOnOneDevice], kind: DeviceKind) -> dict[str
     """The op types that take some time in the steps, both measured and at the peak and bandwidth of `kind`."""
     types = np.concatenate([np.array(step.prepared.graph.op_types, dtype=np.str_) for step in steps])
     parts = [_parts_us(step.prepared.costs, kind) for step in steps]
-    ran_us = np.concatenate([measured_us(step) for step in steps])
+    ran_us = np.concatenate([step.measured_us() for step in steps])
     arithmetic_us, moving_us = (np.concatenate(each) for each in zip(*parts, strict=True))
     works = (ran_us > 0) & (arithmetic_us + moving_us > 0)
     found = {}
@@ -105,13 +115,6 @@ def ops_of_types(steps: Sequence[StepOnOneDevice], kind: DeviceKind) -> dict[str
         if ops.measured_us.sum() >= LEAST_US and (ops.arithmetic_us + ops.moving_us).sum() >= LEAST_US / 2:
             found[op_type] = ops
     return found
-
-
-def measured_us(step: StepOnOneDevice) -> NDArray[np.float64]:
-    """[ops] how long each ran in the traced step."""
-    ran, ops = step.traced.ran, step.prepared.graph.op_count
-    of_graph = ran.op < ops
-    return np.bincount(ran.op[of_graph], ran.time_us[of_graph], ops).astype(np.float64)
 
 
 def _parts_us(costs: Costs, kind: DeviceKind) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

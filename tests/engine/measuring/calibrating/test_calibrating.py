@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from shutil import copy
@@ -20,6 +21,7 @@ from engine.measuring.calibrating import calibration, checking, machine, trials
 from engine.measuring.calibrating.calibration import calibrate_processors
 from engine.measuring.calibrating.checking import CheckGraph
 from engine.measuring.calibrating.machine import calibrate
+from engine.measuring.calibrating.training_steps import StepsOfGraph
 from engine.measuring.fidelity import MeasuredSteps
 from engine.measuring.many import GraphToMeasure
 from tests.engine.measuring.calibrating.made_up_machine import machine_of, step_on_one
@@ -112,7 +114,9 @@ def test_a_busy_machine_is_refused() -> None:
 def test_a_machine_that_becomes_busy_while_it_runs_steps_is_refused(
     second_round: float, tiny_cnn_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = step_on_one(api.prepare(tiny_cnn_path, ".pb", lambda *_: None, api.Limits(), 16), machine_of())
+    prepared = api.prepare(tiny_cnn_path, ".pb", lambda *_: None, api.Limits(), 16)
+    step, slow = step_on_one(prepared, machine_of()), step_on_one(prepared, machine_of(), tracing=3.0)
+    traced, seen = iter([slow, step] * len(checking.CHECKS)), list[StepsOfGraph]()
 
     def measured(_graph: GraphToMeasure, _ops: object, placements: NDArray[np.int32], *_more: object) -> MeasuredSteps:
         numbers = [0, *range(1, len(placements)), 0]
@@ -121,19 +125,21 @@ def test_a_machine_that_becomes_busy_while_it_runs_steps_is_refused(
         rounds += [[[number, 100.0 * times] for number, times in zip(numbers, slower, strict=True)]]
         return MeasuredSteps.of_rounds(rounds, len(placements))
 
+    def with_steps(cluster: Cluster, steps: Sequence[StepsOfGraph], _names: object) -> Cluster:
+        seen.extend(steps)
+        return cluster
+
     monkeypatch.setattr(checking, "build_graph", lambda _name, path, *_given, **_more: path.write_bytes(b""))
-    monkeypatch.setattr(checking, "traced_on_one_device", lambda *_: step)
+    monkeypatch.setattr(checking, "prepare", lambda *_, **__: prepared)
+    monkeypatch.setattr(checking, "traced_on_one_device", lambda *_: next(traced))
+    monkeypatch.setattr(checking, "with_steps", with_steps)
     monkeypatch.setattr(GraphToMeasure, "measured", measured)
-
-    def check() -> Cluster:
-        cluster = machine_of()
-        return checking.checked(cluster, api.Limits(), lambda *_: None, most_noise=0.2)
-
     if second_round == 1.0:
-        assert check().calibration is not None
+        checking.checked(machine_of(), api.Limits(), lambda *_: None, most_noise=0.2)
+        assert [graph.on_one_device.ops_us() for graph in seen] == [step.ops_us()] * len(checking.CHECKS)
     else:
         with pytest.raises(SettingsError, match=r"^calibrate: the machine was busy with other work: "):
-            check()
+            checking.checked(machine_of(), api.Limits(), lambda *_: None, most_noise=0.2)
 
 
 @pytest.mark.parametrize("rounds", [0, 101])
