@@ -4,8 +4,8 @@ Both trainings evaluate on two processes of this machine whatever they try; one 
 from simulated ones. The best of many single measurements is a lucky one, so both answers are measured again at the end,
 in rounds with one device; one device is also timed before and after each training, which shows whether the machine
 changes. `python -m experiments measured_rewards` writes docs/results/measured_rewards.{md,png}. Measured step times
-stay in docs/results/kept/measured_rewards.jsonl one by one, so a second call continues; a quiet machine is needed, the
-one that `fidelity` calibrated. Source: Addanki et al., NeurIPS 2019, appendix A.5.
+stay in docs/results/kept/measured_rewards one by one, beside the calibration that comes first, so a second call
+continues; another machine is refused, and a quiet one is needed. Source: Addanki et al., NeurIPS 2019, appendix A.5.
 """
 
 import hashlib
@@ -27,7 +27,6 @@ from engine.problem.step_timer import StepTimer
 from engine.run import Run
 from engine.simulator import Simulator
 from experiments.fidelity import GRAPHS, built, calibrated, calibration_of, require_this_machine
-from experiments.fidelity import NAME as CALIBRATED
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 COMMAND = "python -m experiments measured_rewards"
@@ -180,10 +179,10 @@ def compared(
 
 def run(folder: Path, report: ReportLine) -> str:
     """Measure what is missing, write `folder`/measured_rewards.{md,png}, and return the page."""
-    kept = folder / "kept"
-    (kept / CALIBRATED).mkdir(parents=True, exist_ok=True)
-    machine = calibrated(kept / CALIBRATED, report)
-    require_this_machine(machine, kept / CALIBRATED)
+    kept = folder / "kept" / NAME
+    kept.mkdir(parents=True, exist_ok=True)
+    machine = calibrated(kept, report)
+    require_this_machine(machine, kept)
     cluster, path = api.parse_cluster(machine), built(GRAPH, report)
     prepared = api.prepare(path, ".pb", lambda *_: None, api.Limits())
     graph = api.GraphToMeasure(path, ".pb", api.ReadingOptions(), api.MEASURING_LIMITS, cluster, STEPS)
@@ -195,7 +194,7 @@ def run(folder: Path, report: ReportLine) -> str:
     def measured(device_of_op: NDArray[np.int32]) -> MeasuredSteps:
         return graph.measured(prepared.graph.op_names, device_of_op, ROUNDS)
 
-    times = KeptTimes(kept / f"{NAME}.jsonl", measure)
+    times = KeptTimes(kept / "step_times.jsonl", measure)
     trainings = [trained(prepared, cluster, times, learns_from, report) for learns_from in LEARNS_FROM]
     report("measuring the answers again")
     found = compared(trainings, times, measured)

@@ -42,8 +42,8 @@ def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(measured_rewards, "EVALUATIONS", 60)
     monkeypatch.setattr(measured_rewards, "built", lambda *_: path)
     monkeypatch.setattr("engine.api.prepare", lambda *_: prepared)
-    (tmp_path / "kept" / "fidelity").mkdir(parents=True)
-    (tmp_path / "kept" / "fidelity" / "machine.json").write_text(json.dumps(MACHINE))
+    (tmp_path / "kept" / "measured_rewards").mkdir(parents=True)
+    (tmp_path / "kept" / "measured_rewards" / "machine.json").write_text(json.dumps(MACHINE))
     return made
 
 
@@ -78,14 +78,14 @@ def test_each_training_learns_from_its_own_rewards_on_one_axis(
     assert measured.answer_us[-1] == min(measured.measured_us), "it answers with the measured fastest"
     assert simulated.answer_us[-1] == max(simulated.measured_us), "which is the simulated slowest"
     assert "| -1.00 |" in text and "| simulated |" in text
-    kept = (tmp_path / "kept" / "measured_rewards.jsonl").read_text()
+    kept = (tmp_path / "kept" / "measured_rewards" / "step_times.jsonl").read_text()
     *_, one_device, again = (key for line in kept.splitlines() for key in json.loads(line))
     of = f"2 × a processor; {measured_rewards.GRAPH.words}; 3 steps; post"
     assert one_device.startswith(f"{of}; measured, one device after 60 evaluations; ")
     assert again.startswith(f"{of}; answers and one device, 5 rounds; ")
     done = len(visits)
     assert measured_rewards.run(tmp_path, lambda _: None) == text, "nothing is measured again"
-    assert len(visits) == done and (tmp_path / "kept" / "measured_rewards.jsonl").read_text() == kept
+    assert len(visits) == done and (tmp_path / "kept" / "measured_rewards" / "step_times.jsonl").read_text() == kept
 
 
 def test_answers_are_measured_again_beside_one_device_and_the_machine_is_watched(
