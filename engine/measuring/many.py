@@ -26,6 +26,7 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.fidelity import MeasuredSteps, fidelity
 from engine.measuring.profiling import require_graphdef, require_steps
 from engine.measuring.this_machine import machine_words, notes_on_machine, tensorflow_version
+from engine.number_words import counted
 from engine.placement_files import simulate
 
 MEASURING = "measuring placements"
@@ -250,11 +251,11 @@ def _tells(measured: MeasuredSteps) -> bool:
 def _require_telling(measured: MeasuredSteps) -> None:
     """Raise NoisyMachineError where the measurements say nothing of the order of the placements."""
     if not _tells(measured):
-        rounds = measured.times_us.shape[1]
+        rounds = counted(measured.times_us.shape[1], "round")
         raise NoisyMachineError(
             f"the machine is too noisy to tell these placements apart: the step time of a placement, over "
-            f"{rounds} round{'s' * (rounds > 1)}, scatters by {100 * measured.step_time_noise:.1f} %, the placements "
-            f"differ from each other by {100 * measured.spread:.1f} %",
+            f"{rounds}, scatters by {100 * measured.step_time_noise:.1f} %, the placements differ from each other by "
+            f"{100 * measured.spread:.1f} %",
             where="measure",
             advice="measure more rounds, or on an idle machine",
             allowed=f"the first at most {NOISE_SHARE:g} of the second",

@@ -31,7 +31,7 @@ def test_the_first_sentence_says_how_far_the_order_can_be_trusted(spearman: floa
     assert second == "The one that it calls fastest takes 3.4 % longer here than the measured fastest."
     assert rest == [
         "A measured step takes 12.3 times the simulated one in the median, 0.5 to 1,234 times over all.",
-        "The placements differ by 150 % from each other; a round's time of one is uncertain by 2 %.",
+        "The placements differ by 150 % from each other; measured again, one differs by 2 % from itself.",
     ]
 
 

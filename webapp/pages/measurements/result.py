@@ -87,7 +87,9 @@ def sentences_of(report: Mapping[str, Any]) -> list[str]:
         f"A measured step takes {median} times the simulated one in the median, {least} to {most} times over all."
     )
     noise, spread = api.percent_words(report["noise"]), api.percent_words(report["spread"])
-    said.append(f"The placements differ by {spread} from each other; a round's time of one is uncertain by {noise}.")
+    said.append(
+        f"The placements differ by {spread} from each other; measured again, one differs by {noise} from itself."
+    )
     if count < FEW:
         said.append(f"With {count} placements these figures are rough; measure more to rely on them.")
     return said
@@ -110,8 +112,8 @@ def figures_of(report: Mapping[str, Any]) -> list[FidelityLine]:
     """All figures with their meaning; a dash for one that there is not."""
     found = report["fidelity"]
     ratios = f"{_ratio(found['least_ratio'])} to {_ratio(found['greatest_ratio'])}"
-    pairs = f"of the {found['pairs']:,} pairs that differ by more than twice the noise and in simulation, those in the "
-    pairs += "measured order"
+    pairs = f"of {found['pairs']:,} pairs that differ when simulated, and by more than twice the noise when measured: "
+    pairs += "those in the same order"
     return [
         FidelityLine(
             "Spearman",
@@ -121,7 +123,7 @@ def figures_of(report: Mapping[str, Any]) -> list[FidelityLine]:
         FidelityLine(
             "Spearman within reach",
             _correlation(found["reachable_spearman"]),
-            "about what a right simulation reaches: noise allows no more, by how far the rounds agree",
+            "about the most that noise allows: how far all rounds together agree with the truth",
         ),
         FidelityLine(
             "Kendall",
@@ -149,7 +151,7 @@ def figures_of(report: Mapping[str, Any]) -> list[FidelityLine]:
         FidelityLine(
             "Noise",
             api.percent_words(report["noise"]),
-            "the deviation of a placement's time in one round, beside what changes for all placements",
+            "how much the time of a placement varies when it is measured again, apart from what changes for all",
         ),
         FidelityLine(
             "Spread", api.percent_words(report["spread"]), "by how much the placements differ from each other"
