@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine import VERSION
+from engine.child.machine_memory import machine_memory_bytes
 from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
 from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
@@ -360,6 +361,7 @@ __all__ = [
     "keep_warm",
     "learned_until",
     "list_settings",
+    "machine_memory_bytes",
     "measure",
     "measure_many",
     "methods",

@@ -58,6 +58,10 @@ class TimeLimitError(LimitError):
     """A file that needs more time than the limits allow."""
 
 
+class MeasuringError(PlacetoError):
+    """Step times that a method asked for could not be measured."""
+
+
 class ChildError(PlacetoError):
     """A bounded process ended without an answer: it crashed."""
 

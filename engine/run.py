@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.errors import InfeasibleError, SettingsError
+from engine.errors import InfeasibleError, MeasuringError, SettingsError
 from engine.events import (
     Baseline,
     Checkpoint,
@@ -99,6 +99,8 @@ class Run:
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
         self._stopped = False
+        self._ended_by = ""
+        """why the method ended before its budget was spent"""
 
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
         """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`."""
@@ -111,17 +113,27 @@ class Run:
             self._emit_event(self._started())
             self._emit_baselines()
             self._problem.begin()  # the baselines do not count in the run's budget, in seconds either
-            self._evaluate_start()
-            self._evaluate_one_device()
         else:
             self._restore(checkpoint)
-        if not self._problem.ledger.spent:
-            self._placer.place(self._problem, rng, self._looked_at_stop)
+        self._search(rng, anew=checkpoint is None)
         report = self.report()
         self._check_feasible()
         if not self._stopped:
             self._emit_event(Finished(report))
         return report
+
+    def _search(self, rng: np.random.Generator, *, anew: bool) -> None:
+        """Let the method place; where step times cannot be measured any more, it ends with what it has found."""
+        try:
+            if anew:
+                self._evaluate_start()
+                self._evaluate_one_device()
+            if not self._problem.ledger.spent:
+                self._placer.place(self._problem, rng, self._looked_at_stop)
+        except MeasuringError as error:
+            if self._problem.ledger.best_step_time_us is None:
+                raise
+            self._ended_by = str(error)
 
     def report(self) -> dict[str, Json]:
         """The report of docs/formats.md, with the placement by groups and their parts."""
@@ -147,6 +159,7 @@ class Run:
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
+            **({"ended_by": self._ended_by} if self._ended_by else {}),
         }
 
     def _simple_placement(self) -> NDArray[np.int32]:
@@ -257,7 +270,7 @@ class Run:
         note = ""
         try:
             make_placer(method, {}).place(problem, rng, self._looked_at_stop)
-        except InfeasibleError as error:
+        except (InfeasibleError, MeasuringError) as error:
             note = error.what
         ledger = problem.ledger
         told = Baseline(method, None, None, ledger.used, note, wall_seconds=ledger.elapsed_seconds)

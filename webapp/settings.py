@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
+from engine import api
 from webapp import environment, logs
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
-from webapp.machine_memory import machine_memory_bytes
 
 os.umask(0o077)  # what any process of the application writes is its owner's alone
 
@@ -54,7 +54,7 @@ METRICS_TOKEN = environment.token("PLACETO_METRICS_TOKEN", shortest=16)
 """The bearer token of /metrics; empty: there are no metrics."""
 
 READING_MEMORY_BYTES = environment.integer(
-    "PLACETO_READING_MEMORY_BYTES", machine_memory_bytes() * 3 // 4, lowest=1024**3, highest=1024**5
+    "PLACETO_READING_MEMORY_BYTES", api.machine_memory_bytes() * 3 // 4, lowest=1024**3, highest=1024**5
 )
 """The memory that the readings of one machine may use together; as many as fit work at once."""
 

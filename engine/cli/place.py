@@ -168,7 +168,15 @@ def _measured_lines(report: Mapping[str, Any]) -> list[str]:
     """What a report says of measured steps; nothing where none were."""
     if "measured" not in report:
         return []
-    found = report["measured"]
+    ended = []
+    if "ended_by" in report:
+        what = f"the method ended after {report['evaluations']:,} evaluations, since the next could not be measured"
+        ended.append(f"warning: {what}: {report['ended_by']}")
+    return [*ended, *_lines_of_choice(report["measured"])]
+
+
+def _lines_of_choice(found: Mapping[str, Any]) -> list[str]:
+    """What a report says of the placements that were measured after the run, in its field `measured`."""
     if "error" in found:
         return [f"warning: nothing was measured after the run, and its own answer stays: {found['error']}"]
     rows, chosen, confirmed = found["placements"], found["chosen"], found["confirmed"]

@@ -32,6 +32,8 @@ from engine.placement_files import simulate
 MEASURING = "measuring placements"
 MOST_PLACEMENTS, MOST_ROUNDS = 500, 100
 WARM_UP_STEPS = 2
+MOST_ROUND_SECONDS = 3600.0
+"""of one child, so that a long measurement ends, or makes way for others, at least so often"""
 NOISE_SHARE = 0.5
 """most that the step time of a placement may scatter, of what placements differ from each other"""
 DIGITS = 16
@@ -102,7 +104,8 @@ class GraphToMeasure:
     suffix: str
     options: ReadingOptions
     limits: Limits
-    """of the child that runs one round, or one batch; their seconds are those from one step to the next"""
+    """of the child that runs one round, or one batch; their seconds are those from one step to the next, and the whole
+    may take `MOST_ROUND_SECONDS`"""
     cluster: Cluster
     """whose devices must be this machine's; if all are CPUs each is a process of its own"""
     steps: int
@@ -141,16 +144,16 @@ class GraphToMeasure:
 
         Raises as `measure_many`.
         """
-        deadline = Deadline(self.limits.seconds, pulse)
+        deadline = Deadline(self.limits.seconds, MOST_ROUND_SECONDS, pulse)
 
         def heard(_stage: str, done: int, total: int) -> None:
-            deadline.begin()
+            deadline.begin_step()
             report_progress(words, done, total)
 
         with child_results(
             f"{__name__}_in_child:round_in_child",
             {**order, "visits": list(visits)},
-            dataclasses.replace(self.limits, seconds=self.limits.seconds * (1 + len(visits))),
+            dataclasses.replace(self.limits, seconds=MOST_ROUND_SECONDS + self.limits.seconds),
             task=MEASURING,
             report_progress=heard,
             pulse=deadline.pulse,
@@ -188,21 +191,28 @@ class GraphToMeasure:
 
 
 class Deadline:
-    """Ends a child that takes too long from one sign of progress to the next; a whole round may take longer."""
+    """Ends a child that takes too long from one sign of progress to the next, or as a whole."""
 
-    def __init__(self, seconds: float, pulse: Pulse) -> None:
-        self._seconds, self._pulse = seconds, pulse
-        self.begin()
+    def __init__(self, step_seconds: float, round_seconds: float, pulse: Pulse) -> None:
+        self._step_seconds, self._round_seconds, self._pulse = step_seconds, round_seconds, pulse
+        self._round_ends_at = time.monotonic() + round_seconds
+        self.begin_step()
 
-    def begin(self) -> None:
-        """Begin anew."""
-        self._ends_at = time.monotonic() + self._seconds
+    def begin_step(self) -> None:
+        """There was a sign of progress."""
+        self._step_ends_at = time.monotonic() + self._step_seconds
 
     def pulse(self) -> None:
-        """Raise TimeLimitError when it is over, or what the caller's own pulse raises."""
+        """Raise TimeLimitError when a step or the whole is over, or what the caller's own pulse raises."""
         self._pulse()
-        if time.monotonic() > self._ends_at:
-            raise TimeLimitError("a step took too long", where="measure", allowed=f"at most {self._seconds:g} seconds")
+        now = time.monotonic()
+        if now > self._step_ends_at:
+            raise TimeLimitError(
+                "a step took too long", where="measure", allowed=f"at most {self._step_seconds:g} seconds"
+            )
+        if now > self._round_ends_at:
+            allowed = f"at most {self._round_seconds:g} seconds: fewer placements or steps, or a smaller graph"
+            raise TimeLimitError("a round over all placements took too long", where="measure", allowed=allowed)
 
 
 def measured_placements(measured: MeasuredSteps, simulated_us: NDArray[np.float64]) -> list[dict[str, Json]]:

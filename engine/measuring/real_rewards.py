@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import Pulse, ReportProgress, no_progress, no_pulse
-from engine.errors import PlacetoError, SettingsError, shortened
+from engine.errors import MeasuringError, PlacetoError, SettingsError, shortened
 from engine.events import Json
 from engine.measuring.fidelity import APART, MeasuredSteps
 from engine.measuring.many import GraphToMeasure, measured_placements, require_rounds
@@ -95,13 +95,19 @@ class RealRewards:
         return self if self._what.every else None
 
     def step_time_us(self, device_of_op: NDArray[np.int32]) -> NDArray[np.float64]:
-        """[placements] the median of the steps of each placement; one that was measured before is not run again."""
+        """[placements] the median of the steps of each placement; one that was measured before is not run again.
+
+        Raises MeasuringError.
+        """
         keys = [row.tobytes() for row in device_of_op]
         first_of = {key: index for index, key in reversed([*enumerate(keys)]) if key not in self._known_us}
         if first_of:
             new = sorted(first_of.values())
             order = self._graph.order(self._op_names, cast(list[Json], device_of_op[new].tolist()))
-            wall_us = self._graph.visit(order, range(len(new)), EVALUATING, self._report_progress, self._pulse)
+            try:
+                wall_us = self._graph.visit(order, range(len(new)), EVALUATING, self._report_progress, self._pulse)
+            except PlacetoError as error:
+                raise MeasuringError(str(error)) from error
             medians = np.median(wall_us, axis=1).tolist()
             self._known_us |= {keys[index]: median for index, median in zip(new, medians, strict=True)}
         return np.array([self._known_us[key] for key in keys])

@@ -125,10 +125,16 @@ class Ledger:
         """Restart the clock: the time before this does not count for the run."""
         self._started = self.clock()
 
-    def charge(self, count: int) -> None:
-        """Take `count` evaluations from the budget, before they are made."""
+    def require(self, count: int) -> None:
+        """Raise BudgetSpentError if the budget, or that of a ledger of which this one is a part, has fewer left."""
         if count > self.remaining:
             raise BudgetSpentError(f"{count} evaluations asked, {self.remaining} left")
+        if self._parent is not None:
+            self._parent.require(count)
+
+    def charge(self, count: int) -> None:
+        """Take `count` evaluations from the budget. Raises BudgetSpentError."""
+        self.require(count)
         if self._parent is not None:
             self._parent.charge(count)
         self.used += count

@@ -213,11 +213,13 @@ class PlacementProblem:
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
         """Evaluate and charge `placements` [batch, groups]; the ledger keeps the best one.
 
-        Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left than the batch.
+        Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left than the batch,
+        and MeasuringError, after which nothing is charged.
         """
         assert self.respects(placements).all(), "a placer put a group where it may not go"
-        self.ledger.charge(len(placements))
+        self.ledger.require(len(placements))
         evaluations = self.times_of(placements)
+        self.ledger.charge(len(placements))
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
 

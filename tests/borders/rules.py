@@ -40,7 +40,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.environment",
         "webapp.json_field",
         "webapp.logs",
-        "webapp.machine_memory",
     ),
     ("engine.__main__", "engine.cli", "experiments"),
     ("engine.bench",),

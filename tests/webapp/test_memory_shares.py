@@ -19,7 +19,6 @@ from webapp.graphs.models import Graph
 from webapp.graphs.reading import most_memory_bytes
 from webapp.jobs import memory_shares, worker_hooks
 from webapp.jobs.memory_shares import UNIT_BYTES, share_of_memory
-from webapp.machine_memory import machine_memory_bytes
 
 HOLDER = """
 import sys, time
@@ -141,7 +140,3 @@ def test_a_worker_reads_as_many_at_once_as_fit(
     worker = SimpleNamespace(app=SimpleNamespace(amqp=amqp), concurrency=1)
     worker_hooks._read_several_at_once(worker)
     assert worker.concurrency == processes
-
-
-def test_the_machine_has_memory() -> None:
-    assert 256 * 1024**2 < machine_memory_bytes() < 1024**5

@@ -5,13 +5,13 @@ own, so bytes really move between them. Nothing of a user's is run.
 """
 
 import datetime
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
+from engine.child.machine_memory import machine_memory_bytes
 from engine.child.parent import Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse
 from engine.clusters.calibration import Calibration, MeasuredFigure
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
@@ -24,6 +24,7 @@ from engine.measuring.calibrating.checking import CHECKS, CheckGraph, checked
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
 from engine.measuring.calibrating.trials import OpSize
 from engine.measuring.this_machine import machine_words
+from engine.simulator.batches import usable_cores
 
 KIND = "this-CPU"
 DEVICES = 2
@@ -53,10 +54,11 @@ def calibrate_processors(
 
     `rounds` over all trials give each figure its range; `checks` are graphs whose steps correct the times of ops and
     give the error band; without them there is neither. `pulse` is called several times a second; what it raises ends
-    the child. Raises SettingsError where no network namespace can be made, or where rounds of one computation differ by
-    more than `most_noise`, a share.
+    the child. Raises SettingsError on a machine with one processor, where no network namespace can be made, or where
+    rounds of one computation differ by more than `most_noise`, a share.
     """
     require_rounds(rounds)
+    _require_processors()
     names = [f"/device:CPU:{index}" for index in range(DEVICES)]
     order: dict[str, Json] = {"devices": [*names], "threads": 1, "rounds": rounds, "steps": STEPS}
     with child_results(
@@ -71,7 +73,7 @@ def calibrate_processors(
         times = {name: array.astype(np.float64) for name, array in arrays.items()}
         work = work_of_ops(folder / OPS_FILE, trials.OPS)
     require_quiet(times, most_noise)
-    cluster = calibrated_cluster(times, work, names, memory_bytes() // DEVICES, machine_words(), today())
+    cluster = calibrated_cluster(times, work, names, machine_memory_bytes() // DEVICES, machine_words(), today())
     return checked(cluster, limits, report_progress, pulse, checks, most_noise=most_noise) if checks else cluster
 
 
@@ -79,6 +81,13 @@ def require_rounds(rounds: int) -> None:
     """Raise SettingsError for a number of rounds that is not allowed."""
     if not 1 <= rounds <= MOST_ROUNDS:
         raise SettingsError(f"{rounds}", where="rounds", allowed=f"1 to {MOST_ROUNDS}", field="rounds")
+
+
+def _require_processors() -> None:
+    """Raise SettingsError where the devices would share a processor, so that no figure is that of one alone."""
+    if usable_cores() < DEVICES:
+        what = f"the {DEVICES} devices would share this machine's one processor"
+        raise SettingsError(what, where="calibrate", allowed=f"a machine with at least {DEVICES} processors")
 
 
 def require_quiet(times: Times, most_noise: float) -> None:
@@ -193,11 +202,6 @@ def _figures_of_ops(times: Times, work: Mapping[str, TrialWork], ops: Sequence[O
     for name, rounds in reached.efficiency_of_op.items():
         shown[f"efficiency.{name}"] = figure(rounds, "share of peak and bandwidth that this op reaches")
     return shown
-
-
-def memory_bytes() -> int:
-    """The memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def today() -> str:

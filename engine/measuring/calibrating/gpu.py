@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.child.machine_memory import machine_memory_bytes
 from engine.child.parent import GPU_DRIVER, Limits, Pulse, ReportProgress, child_results, no_progress, no_pulse
 from engine.clusters.calibration import Calibration, MeasuredFigure
 from engine.clusters.cluster import Cluster, Device, MemoryModel
@@ -28,7 +29,6 @@ from engine.measuring.calibrating.calibration import (
     contention_of,
     figures_of,
     link_figures_of,
-    memory_bytes,
     require_quiet,
     require_rounds,
     today,
@@ -145,7 +145,7 @@ def gpu_cluster(
         op_rest_us=figures["op_rest_us"].value,
     )
     devices = [Device(f"/device:GPU:{index}", KIND, gpu.memory_bytes, kind) for index, gpu in enumerate(gpus)]
-    devices.append(Device("/device:CPU:0", HOST_KIND, memory_bytes()))
+    devices.append(Device("/device:CPU:0", HOST_KIND, machine_memory_bytes()))
     apart = ~np.eye(len(devices), dtype=bool)
     return Cluster(
         devices=tuple(devices),

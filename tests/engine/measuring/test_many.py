@@ -166,20 +166,29 @@ def test_a_cluster_that_was_calibrated_on_another_machine_has_a_note(
     ]
 
 
-def test_a_round_may_take_long_but_no_step_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_may_take_longer_than_a_step_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("engine.measuring.many.time.monotonic", lambda: now)
     pulses: list[float] = []
-    deadline = many.Deadline(600.0, lambda: pulses.append(now))
+    deadline = many.Deadline(600.0, 8000.0, lambda: pulses.append(now))
     for step in range(10):
         now = 500.0 * step
         deadline.pulse()
-        deadline.begin()
+        deadline.begin_step()
     now += 601.0
     with pytest.raises(TimeLimitError) as raised:
         deadline.pulse()
     assert str(raised.value) == "measure: a step took too long; allowed: at most 600 seconds"
     assert len(pulses) == 11
+    deadline.begin_step()
+    now = 8001.0
+    deadline.begin_step()
+    with pytest.raises(TimeLimitError) as raised:
+        deadline.pulse()
+    assert str(raised.value) == (
+        "measure: a round over all placements took too long; allowed: at most 8000 seconds: fewer placements or steps, "
+        "or a smaller graph"
+    )
 
 
 def test_what_cannot_be_compared_is_refused(placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from engine import api
 from engine.cli.main import main
-from engine.errors import InfeasibleError, LimitError, SettingsError
+from engine.errors import InfeasibleError, LimitError, MeasuringError, SettingsError
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.fidelity import APART, MeasuredSteps
 from engine.measuring.many import GraphToMeasure
-from engine.measuring.real_rewards import CHECKING, RealRewards, WhatToMeasure
+from engine.measuring.real_rewards import CHECKING, EVALUATING, RealRewards, WhatToMeasure
 from engine.problem.robustness import step_times_of_draws
 from engine.run_request import RunProblem
 from tests.engine.measuring.conftest import LIMITS
@@ -70,6 +70,18 @@ OUT_OF_MEMORY = LimitError("too little memory", where="fill", allowed="tensors t
 class FailingAfterTheRun(Clockwork):
     def visit(self, order: Mapping[str, Json], visits: Sequence[int], words: str, *told: Any) -> NDArray[np.float64]:
         if words != CHECKING:
+            raise OUT_OF_MEMORY
+        return super().visit(order, visits, words, *told)
+
+
+@dataclasses.dataclass(frozen=True)
+class FailingInTheRun(Clockwork):
+    """Nothing that the run evaluates is measured from a batch on."""
+
+    good_batches: int = 0
+
+    def visit(self, order: Mapping[str, Json], visits: Sequence[int], words: str, *told: Any) -> NDArray[np.float64]:
+        if words == EVALUATING and len(self.noted) > self.good_batches:  # the check of the devices is noted, too
             raise OUT_OF_MEMORY
         return super().visit(order, visits, words, *told)
 
@@ -224,6 +236,46 @@ def test_a_measuring_that_fails_after_the_run_leaves_its_simulated_answer(top: i
     assert isinstance(last, api.NumberedEvent) and last.event == api.Finished(report)
 
 
+@pytest.mark.parametrize("method", ["random", "post", "placeto"])
+def test_a_measuring_that_fails_in_the_run_ends_its_method_with_the_best_so_far(
+    method: str, clockwork: Clockwork
+) -> None:
+    prepared, cluster = prepared_graph(), api.parse_cluster("2xCPU")
+    request = api.RunRequest(cluster, method, api.Budget(400), 0, baselines=("random",))
+    failing = FailingInTheRun(**fields_of(clockwork), good_batches=2)
+    rewards = RealRewards(failing, prepared.graph.op_names, WhatToMeasure(3, every=True), rounds=1)
+    heard: list[api.Emitted] = []
+    report: Any = api.place(prepared, request, heard.append, lambda: False, rewards=rewards)
+    assert report["ended_by"] == str(OUT_OF_MEMORY)
+    assert 2 <= report["evaluations"] < 400
+    assert report["device_of_group"] == [0] * prepared.grouping.group_count, "the devices alone were measured"
+    assert report["measured"]["placements"][0]["step_time_us"] == 100.0, "the choice is still measured"
+    last = heard[-1]
+    assert isinstance(last, api.NumberedEvent) and last.event == api.Finished(report)
+
+
+def test_a_baseline_that_cannot_be_measured_says_so_and_the_run_goes_on(clockwork: Clockwork) -> None:
+    prepared, cluster = prepared_graph(), api.parse_cluster("2xCPU")
+    request = api.RunRequest(cluster, "random", api.Budget(40), 0, baselines=("single_device", "random"))
+    failing = FailingInTheRun(**fields_of(clockwork), good_batches=1)
+    rewards = RealRewards(failing, prepared.graph.op_names, WhatToMeasure(3, every=True), rounds=1)
+    heard: list[api.Emitted] = []
+    report: Any = api.place(prepared, request, heard.append, lambda: False, rewards=rewards)
+    ran = [item.event for item in heard if isinstance(item, api.NumberedEvent)]
+    notes = {event.method: event.note for event in ran if isinstance(event, api.Baseline)}
+    assert notes == {"single_device": "", "random": str(OUT_OF_MEMORY)}
+    assert report["evaluations"] == 2, "the devices alone, which the baseline measured"
+
+
+def test_a_run_of_which_nothing_can_be_measured_ends_with_the_error(clockwork: Clockwork) -> None:
+    prepared, cluster = prepared_graph(), api.parse_cluster("2xCPU")
+    request = api.RunRequest(cluster, "random", api.Budget(40), 0, baselines=())
+    failing = FailingInTheRun(**fields_of(clockwork))
+    rewards = RealRewards(failing, prepared.graph.op_names, WhatToMeasure(3, every=True), rounds=1)
+    with pytest.raises(MeasuringError, match=f"^{OUT_OF_MEMORY}$"):
+        api.place(prepared, request, lambda _: None, lambda: False, rewards=rewards)
+
+
 def test_robustness_is_that_of_the_placement_that_was_measured_fastest(clockwork: Clockwork) -> None:
     prepared, cluster = prepared_graph(), api.parse_cluster("2xCPU")
     request = api.RunRequest(cluster, "random", api.Budget(200), 0, baselines=())
@@ -308,3 +360,24 @@ def test_the_command_answers_with_the_simulated_fastest_where_measuring_fails(
     told = json.loads(report.read_text())
     assert told["measured"] == {"what": "last", "error": str(OUT_OF_MEMORY)}
     assert told["placement"] == json.loads(placement.read_text())
+
+
+def test_the_command_says_that_the_method_ended_early(
+    tiny_cnn_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = 0
+
+    def visit(self: GraphToMeasure, _order: Mapping[str, Any], visits: Sequence[int], words: str, *_told: Any) -> Any:
+        nonlocal batches
+        batches += words == EVALUATING
+        if words == EVALUATING and batches > 2:
+            raise OUT_OF_MEMORY
+        return np.ones((len(visits), self.steps))
+
+    monkeypatch.setattr(GraphToMeasure, "visit", visit)
+    report = tmp_path / "report.json"
+    command = ["place", str(tiny_cnn_path), "--cluster", "2xCPU", "--method", "post", "--evaluations", "50"]
+    assert main([*command, "--measure", "all", "--report", str(report)]) == 0
+    evaluations = json.loads(report.read_text())["evaluations"]
+    ended = f"the method ended after {evaluations} evaluations, since the next could not be measured: {OUT_OF_MEMORY}"
+    assert f"warning: {ended}" in capsys.readouterr().err.splitlines()

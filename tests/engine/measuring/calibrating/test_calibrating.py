@@ -142,6 +142,14 @@ def test_a_machine_that_becomes_busy_while_it_runs_steps_is_refused(
             checking.checked(machine_of(), api.Limits(), lambda *_: None, most_noise=0.2)
 
 
+def test_a_machine_with_one_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.measuring.calibrating.calibration.usable_cores", lambda: 1)
+    with pytest.raises(SettingsError) as raised:
+        api.calibrate(device="cpu")
+    what = "calibrate: the 2 devices would share this machine's one processor"
+    assert str(raised.value) == f"{what}; allowed: a machine with at least 2 processors"
+
+
 @pytest.mark.parametrize("rounds", [0, 101])
 def test_rounds_have_their_range(rounds: int) -> None:
     with pytest.raises(SettingsError, match=rf"^rounds: {rounds}; allowed: 1 to 100$"):

@@ -1,0 +1,25 @@
+"""The memory of the machine, or of the container around it."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.child import machine_memory
+from engine.child.machine_memory import machine_memory_bytes
+
+
+def test_the_machine_has_memory() -> None:
+    assert 256 * 1024**2 < machine_memory_bytes() < 1024**5
+
+
+@pytest.mark.parametrize(("written", "container_bytes"), [("1048576\n", 1024**2), ("max\n", None), (None, None)])
+def test_a_containers_limit_counts_where_there_is_one(
+    written: str | None, container_bytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = tmp_path / "memory.max"
+    if written is not None:
+        limit.write_text(written)
+    monkeypatch.setattr(machine_memory, "CGROUP_LIMITS", ())
+    whole_bytes = machine_memory_bytes()
+    monkeypatch.setattr(machine_memory, "CGROUP_LIMITS", (limit,))
+    assert machine_memory_bytes() == (container_bytes or whole_bytes)
