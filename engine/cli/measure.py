@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +15,7 @@ from engine.errors import SettingsError
 from engine.files.destinations import require_writable
 
 LEFT_OUT_SHOWN = 5
+USUAL_ROUNDS = 3
 
 
 def add_profile(commands: Commands) -> None:
@@ -40,7 +42,7 @@ def add_measure(commands: Commands) -> None:
         "--timelines", type=Path, help="write a Chrome trace of a measured step beside the simulated one here"
     )
     parser.add_argument(
-        "--rounds", type=int, default=3, help="of a list of placements: how often each is run (default %(default)s)"
+        "--rounds", type=int, help=f"of a list of placements: how often each is run (default {USUAL_ROUNDS})"
     )
     parser.add_argument(
         "--kept",
@@ -87,6 +89,7 @@ def _measure(parsed: argparse.Namespace) -> int:
     placement = read_placements(parsed.placement)
     if isinstance(placement, list):
         return _measure_many(parsed, placement)
+    _refuse("one placement", {"--rounds": parsed.rounds, "--kept": parsed.kept}, "a list of placements")
     report = api.measure(
         parsed.graph,
         parsed.graph.suffix,
@@ -105,13 +108,10 @@ def _measure(parsed: argparse.Namespace) -> int:
 
 
 def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int:
-    for option, given, allowed in (
-        ("--timelines", parsed.timelines is not None, "one placement"),
-        ("--threads", parsed.threads is not None, "one placement: of a list each CPU has one thread"),
-        ("--processes", parsed.processes, "one placement: of a list each CPU is a process anyway"),
-    ):
-        if given:
-            raise SettingsError(f"{len(placements)} placements", where=option, allowed=allowed)
+    what = f"{len(placements)} placements"
+    _refuse(what, {"--timelines": parsed.timelines}, "one placement")
+    _refuse(what, {"--threads": parsed.threads}, "one placement: of a list each CPU has one thread")
+    _refuse(what, {"--processes": parsed.processes or None}, "one placement: of a list each CPU is a process anyway")
     if parsed.cluster is None:
         raise SettingsError("there is none", where="--cluster", allowed="what a list of placements is compared with")
     kept = parsed.kept or parsed.placement.with_suffix(".rounds.json")
@@ -125,11 +125,18 @@ def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int
         print_progress,
         cluster=cluster_named(parsed.cluster),
         kept=kept,
-        rounds=parsed.rounds,
+        rounds=USUAL_ROUNDS if parsed.rounds is None else parsed.rounds,
         steps=parsed.steps,
         run_metadata=parsed.profile,
     )
     return _written(parsed.report, report)
+
+
+def _refuse(what: str, options: Mapping[str, object], allowed: str) -> None:
+    """Raise SettingsError for one of the `options` that is given, not None, since it would be ignored."""
+    for option, value in options.items():
+        if value is not None:
+            raise SettingsError(what, where=option, allowed=allowed)
 
 
 def _written(path: Path | None, report: dict[str, api.Json]) -> int:

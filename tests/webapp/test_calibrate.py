@@ -69,6 +69,17 @@ def test_it_is_queued_once_and_then_offered_in_forms(
     assert "This machine</option>" in client.get(graph_page).content.decode()
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(28_248.76, "28,200"), (181.298, "181"), (99.96, "100"), (0.133599, "0.134"), (-0.29, "−0.29"), (0.0, "0")],
+)
+def test_figures_have_three_digits(value: float, shown: str, client: Client, settings: Settings) -> None:
+    figure = {"value": value, "low": value, "high": value, "how": "µs"}
+    calibration = {**MACHINE["calibration"], "figures": {"latency_us": figure}}
+    settings.MACHINE.write_text(json.dumps({**MACHINE, "calibration": calibration}))
+    assert f'<strong>{shown}</strong> <span class="muted">({shown} to {shown})</span>' in page_of(client)
+
+
 def test_a_busy_machine_keeps_its_file_and_the_page_has_the_sentence(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

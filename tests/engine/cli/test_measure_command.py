@@ -42,25 +42,34 @@ def test_an_option_of_one_placement_is_refused_for_a_list(
     assert capsys.readouterr().err == f"{line}\n"
 
 
-def test_a_file_of_rounds_that_cannot_be_written_is_refused(
+@pytest.mark.parametrize("options", [["--rounds", "3"], ["--kept", "rounds.json"]])
+def test_an_option_of_a_list_is_refused_for_one_placement(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "placement.json"
+    path.write_text(json.dumps({"a": "/device:CPU:0"}))
+    assert main(["measure", "graph.pb", "--placement", str(path), *options]) == 2
+    assert capsys.readouterr().err == f"{options[0]}: one placement; allowed: a list of placements\n"
+
+
+def test_the_usual_file_of_rounds_has_to_be_writable_too(
     many: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = tmp_path / "missing" / "rounds.json"
-    assert main([*many, "--kept", str(kept)]) == 2
-    assert capsys.readouterr().err == f"--kept: {kept} cannot be written; allowed: a file in a folder that is there\n"
     usual = tmp_path / "placements.rounds.json"
     usual.mkdir()
     assert main(many) == 2
     assert capsys.readouterr().err == f"--kept: {usual} cannot be written; allowed: a file in a folder that is there\n"
 
 
-@pytest.mark.parametrize("command", [["calibrate"], ["profile", "graph.pb"]])
-def test_a_result_that_cannot_be_written_is_refused(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "option"), [(["calibrate"], "--out"), (["profile", "graph.pb"], "--out"), (None, "--kept")]
+)
+def test_a_file_that_cannot_be_written_is_refused(
+    command: list[str] | None, option: str, many: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "missing" / "result"
-    assert main([*command, "--out", str(out)]) == 2
-    assert capsys.readouterr().err == f"--out: {out} cannot be written; allowed: a file in a folder that is there\n"
+    path = tmp_path / "missing" / "result"
+    assert main([*(command or many), option, str(path)]) == 2
+    assert capsys.readouterr().err == f"{option}: {path} cannot be written; allowed: a file in a folder that is there\n"
 
 
 def test_notes_on_a_measurement_are_told_beside_the_file_too(

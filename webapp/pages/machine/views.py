@@ -106,6 +106,7 @@ def _line(heading: str, figure: api.MeasuredFigure) -> FigureLine:
 
 
 def _number(value: float) -> str:
-    """Three significant digits, with all of the integer part."""
-    words = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    """Three significant digits."""
+    rounded = float(f"{value:.3g}")
+    words = f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
     return words.replace("-", "−")
