@@ -20,6 +20,7 @@ TOLD_AND_COMPUTED = {
     "profile --threads": "as many as processors",
     "measure --threads": "the processors, shared among the devices",
     "measure --kept": "the placements' name with .rounds.json",
+    "measure --rounds": "3",
 }
 """of options without a default of their own: what their command does without them; tests of the commands show it"""
 OF_A_SAVED_MODEL = "serving_default, or the only one"
