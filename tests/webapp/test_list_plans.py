@@ -20,8 +20,8 @@ from webapp.runs.models import Run
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="the words are SQLite's")
 
 WITHOUT_AN_INDEX = re.compile(r"SCAN (?!.*USING (COVERING )?INDEX)|TEMP B-TREE")
-SMALL_TABLES = ("jobs_savedstate",)
-"""tables that hold a row for each unfinished job at most"""
+SMALL_TABLES = ("jobs_savedstate", "workers_worker")
+"""tables that hold a row for each unfinished job, or for each worker, at most"""
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from pytest_django import Settings
 from engine import api
 from tests.webapp.machine_file import MACHINE
 from webapp.graphs.models import Graph
+from webapp.runs.machines import OWN_CHOICE
 from webapp.runs.models import Run
 from webapp.runs.placing import request_of
-from webapp.runs.this_machine import CHOICE
 
 
 def start(client: Client, graph: Graph, **changes: str) -> Any:
-    form = {"device_kind": CHOICE, "device_count": "", "method": "auto", "evaluations": "100", "seed": "0"}
+    form = {"device_kind": OWN_CHOICE, "device_count": "", "method": "auto", "evaluations": "100", "seed": "0"}
     return client.post(f"/graphs/{graph.id}/runs/", form | changes, headers={"accept": "application/json"})
 
 
@@ -32,7 +32,7 @@ def page_of(client: Client, graph: Graph) -> str:
 @pytest.mark.usefixtures("measured")
 def test_a_measured_machine_is_offered_and_placed_on(client: Client, ready_graph: Graph) -> None:
     words = "this machine, 2 × a processor, measured 2026-01-31"
-    option = f'<option value="{CHOICE}" data-whole="{words}" data-memory-bytes="10000000000" data-class="CPU">'
+    option = f'<option value="{OWN_CHOICE}" data-whole="{words}" data-memory-bytes="10000000000" data-class="CPU">'
     assert f"{option}This machine</option>" in page_of(client, ready_graph)
     assert start(client, ready_graph).status_code == 302
     cluster = request_of(Run.objects.get()).cluster
@@ -48,7 +48,7 @@ def test_it_has_its_own_memory(client: Client, ready_graph: Graph) -> None:
 
 
 def test_without_a_measurement_nothing_is_offered(client: Client, ready_graph: Graph) -> None:
-    assert CHOICE not in page_of(client, ready_graph)
+    assert OWN_CHOICE not in page_of(client, ready_graph)
     assert start(client, ready_graph).status_code == 400
 
 
@@ -65,4 +65,4 @@ def test_a_file_that_cannot_be_used_is_named(
 ) -> None:
     settings.MACHINE.write_text(content)
     page = page_of(client, ready_graph)
-    assert line in page and CHOICE not in page
+    assert line in page and OWN_CHOICE not in page

@@ -19,6 +19,7 @@ OF_THIS_INSTALLATION = frozenset(
         "jobs.healthmark",
         "workers.databaseversion",
         "workers.worker",
+        "workers.offeredmachine",
         "backups.backuprecord",
     }
 )

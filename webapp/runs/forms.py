@@ -13,9 +13,10 @@ from django.utils.text import Truncator
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
+from webapp.runs.machines import MachineChoice, machine_choices
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
-from webapp.runs.this_machine import CHOICE, LABEL, this_machine
 from webapp.user_errors import add_to_form
+from webapp.workers.machine_file import own_machine
 
 GIBIBYTE = 1024**3
 LEAST_MEMORY_GIB = 1e-6
@@ -78,7 +79,15 @@ def _attributes(attributes: Mapping[str, object]) -> SafeString:
 class ProblemForm(forms.Form):
     """Devices, policy and budget: the fields of every form that starts runs."""
 
-    device_kind = forms.ChoiceField(label="Kind", required=False, widget=OptionSelect)
+    device_kind = forms.ChoiceField(
+        label="Kind",
+        required=False,
+        widget=OptionSelect,
+        error_messages={
+            "invalid_choice": "%(value)s is not one of the available choices; "
+            "a measured machine is one while a worker on it runs."
+        },
+    )
     device_count = forms.IntegerField(
         label="Number of devices", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
     )
@@ -135,21 +144,21 @@ class ProblemForm(forms.Form):
         self.fields["policy"].help_text = self._policy_help()
 
     def _offer_devices(self) -> None:
-        """The kinds of the catalogue and, where it has been measured, this machine as a whole."""
+        """The kinds of the catalogue and, each as a whole, the machines that have been measured."""
         kinds = api.device_kinds()
         choices = [(kind.name, kind.name) for kind in kinds]
         attributes: dict[str, Mapping[str, object]] = {
             kind.name: {"data-memory-bytes": kind.memory_bytes, "data-class": kind.device_class} for kind in kinds
         }
-        self._machine = this_machine()
-        if self._machine.cluster is not None:
-            choices.append((CHOICE, LABEL))
-            attributes[CHOICE] = self._machine.attributes
+        own = own_machine()
+        self._machines = machine_choices(own)
+        choices += [(value, machine.label) for value, machine in self._machines.items()]
+        attributes |= {value: machine.attributes for value, machine in self._machines.items()}
         self._choices("device_kind", choices)
         self._attributes("device_kind", attributes)
-        words = "Calibrate this machine" if self._machine.cluster is None else "About this machine"
+        words = "About measured machines" if self._machines else "Calibrate this machine"
         link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
-        self.fields["device_kind"].help_text = format_html("{} {}", self._machine.fault, link)
+        self.fields["device_kind"].help_text = format_html("{} {}", own.fault, link)
 
     @property
     def policies(self) -> list[Policy]:
@@ -199,8 +208,10 @@ class ProblemForm(forms.Form):
         if text:
             return self._parsed(text, "cluster")
         kind, count = self.cleaned_data.get("device_kind"), self.cleaned_data.get("device_count")
-        if kind == CHOICE:
-            return self._whole_machine()
+        if kind in self._machines:
+            return self._whole_machine(self._machines[kind])
+        if "device_kind" in self.errors:
+            return None  # the count of a machine that is gone is empty
         for name, value in (("device_kind", kind), ("device_count", count)):
             if not value and name not in self.errors:
                 self.add_error(name, "This field is required, unless you describe a cluster below.")
@@ -213,11 +224,11 @@ class ProblemForm(forms.Form):
             return cluster
         return self._with_memory(cluster, count, memory_gib)
 
-    def _whole_machine(self) -> api.Cluster | None:
-        """This machine's cluster, which has its own memory."""
+    def _whole_machine(self, machine: MachineChoice) -> api.Cluster:
+        """The machine's cluster, which has its own memory."""
         if self.cleaned_data.get("memory_gib") is not None:
-            self.add_error("memory_gib", "This machine has the memory that was measured; leave this empty.")
-        return self._machine.cluster
+            self.add_error("memory_gib", f"{machine.label} has the memory that was measured; leave this empty.")
+        return machine.cluster
 
     def _with_memory(self, cluster: api.Cluster, count: int, memory_gib: float) -> api.Cluster | None:
         """`cluster` with other memory on its first `count` devices, those of the chosen kind."""

@@ -1,4 +1,4 @@
-"""The version of the database, and the workers that live."""
+"""The version of the database, the workers that live, and the machines that they offer."""
 
 from django.db import models
 
@@ -39,3 +39,16 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queues} on {self.host}, process {self.pid}"
+
+
+class OfferedMachine(models.Model):
+    """The measured machine of a worker, or why it cannot be offered. Most workers have no row."""
+
+    identity = models.CharField(max_length=36, primary_key=True)
+    """the worker's; no foreign key, so that older versions can remove workers"""
+    cluster = models.TextField(blank=True)
+    """cluster JSON; empty if there is a fault"""
+    fault = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"machine of the worker {self.identity}"

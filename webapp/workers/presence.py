@@ -4,11 +4,12 @@ import logging
 import os
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db.models.functions import Now
 
+from webapp.workers.machine_offer import MachineOffer, remove_offers_of_nobody
 from webapp.workers.models import Worker
 from webapp.workers.version import code_version, database_version, has_table
 
@@ -29,6 +30,10 @@ class Presence:
     pid: int
     logged: str = ""
     """the last line that the log got about the version, so that it gets each once"""
+    offer: MachineOffer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.offer = MachineOffer(self.identity)
 
     @staticmethod
     def of_this_process(identity: str, queues: Iterable[str]) -> "Presence":
@@ -50,7 +55,7 @@ class Presence:
         return not line
 
     def report(self, takes_nothing_because: str) -> None:
-        """Write the row anew, and remove those of workers that vanished long ago. Raises DatabaseError."""
+        """Write the row anew and what it offers; remove workers that vanished long ago. Raises DatabaseError."""
         if not has_table(Worker):
             return  # nobody has migrated the database yet
         own = code_version()
@@ -66,7 +71,10 @@ class Presence:
         if not Worker.objects.filter(identity=self.identity).update(**seen):
             Worker.objects.create(identity=self.identity, **first, **seen)
         Worker.objects.filter(seen_at__lt=Now() - KEPT_AFTER_LAST_SIGN).delete()
+        self.offer.report()
+        remove_offers_of_nobody()
 
     def leave(self) -> None:
-        """Remove the row. Raises DatabaseError."""
+        """Remove the row, and what it offers. Raises DatabaseError."""
+        self.offer.leave()
         Worker.objects.filter(identity=self.identity).delete()

@@ -1,4 +1,4 @@
-"""This machine: what a calibration has measured; start and cancel one."""
+"""Measured machines: what a calibration has measured on this one and on those of workers; start and cancel one here."""
 
 import uuid
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from webapp.calibrations import lifecycle
 from webapp.calibrations.calibrating import require_place
 from webapp.calibrations.models import Calibration
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.runs.this_machine import this_machine
 from webapp.user_errors import conflict, row_or_404
+from webapp.workers.machine_file import MeasuredMachine, own_machine
+from webapp.workers.machine_offer import worker_machines
 
 UNDER_WAY = "This machine is already being calibrated."
 MOST_LISTED = 5
@@ -51,22 +52,30 @@ class FigureLine:
     how: str
 
 
+@dataclass(frozen=True, slots=True)
+class MachineLine:
+    """A measured machine."""
+
+    host: str
+    """empty for this one"""
+    fault: str
+    """why it is not offered; empty if it is, or if it has not been measured"""
+    cluster: api.Cluster | None
+    main_figures: list[FigureLine]
+    other_figures: list[FigureLine]
+
+
 @require_safe
 @never_cache
 def detail(request: HttpRequest) -> HttpResponse:
-    """The page. Context: cluster, calibration (the engine's), main_figures, other_figures, fault, place_fault, working
-    (the calibration that is queued or works), calibrations (ended ones, the newest first).
+    """The page. Context: machine and others (MachineLine), place_fault, working (the calibration that is queued or
+    works), calibrations (ended ones, the newest first).
     """
-    machine = this_machine()
-    calibration = machine.cluster.calibration if machine.cluster is not None else None
-    figures = dict(calibration.figures) if calibration is not None else {}
+    own = own_machine()
     rows = list(Calibration.objects.defer("result")[:MOST_LISTED])
     context = {
-        "cluster": machine.cluster,
-        "calibration": calibration,
-        "main_figures": [_line(heading, figures[name]) for name, heading in FIGURES.items() if name in figures],
-        "other_figures": [_line(name, figure) for name, figure in figures.items() if name not in FIGURES],
-        "fault": machine.fault,
+        "machine": _machine_line("", own),
+        "others": [_machine_line(offer.host, offer.machine) for offer in worker_machines(own)],
         "place_fault": _place_fault(),
         "working": next((row for row in rows if not row.has_ended), None),
         "calibrations": [row for row in rows if row.has_ended],
@@ -98,6 +107,14 @@ def _place_fault() -> str:
     except api.SettingsError as error:
         return str(error)
     return ""
+
+
+def _machine_line(host: str, machine: MeasuredMachine) -> MachineLine:
+    calibration = machine.cluster.calibration if machine.cluster is not None else None
+    figures = dict(calibration.figures) if calibration is not None else {}
+    main = [_line(heading, figures[name]) for name, heading in FIGURES.items() if name in figures]
+    others = [_line(name, figure) for name, figure in figures.items() if name not in FIGURES]
+    return MachineLine(host, machine.fault, machine.cluster, main, others)
 
 
 def _line(heading: str, figure: api.MeasuredFigure) -> FigureLine:

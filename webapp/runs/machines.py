@@ -1,0 +1,43 @@
+"""Measured machines as choices of a form: this machine, and those of workers on other hosts, each as a whole."""
+
+from dataclasses import dataclass
+
+from engine import api
+from webapp.workers.machine_file import MeasuredMachine
+from webapp.workers.machine_offer import worker_machines
+
+OWN_CHOICE = "this-machine"
+"""value of the option; no device kind has such a name"""
+OTHERS_CHOICE = "machine:"
+"""before the name of a host"""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineChoice:
+    """A machine that a form offers."""
+
+    label: str
+    cluster: api.Cluster
+
+    @property
+    def attributes(self) -> dict[str, object]:
+        """What the page's scripts know of it: it is a whole cluster, in these words."""
+        assert self.cluster.calibration is not None
+        device, measured = self.cluster.devices[0], self.cluster.calibration
+        name = self.label[:1].lower() + self.label[1:]
+        return {
+            "data-whole": f"{name}, {measured.machine}, measured {measured.date}",
+            "data-memory-bytes": device.memory_bytes,
+            "data-class": device.device_class,
+        }
+
+
+def machine_choices(own: MeasuredMachine) -> dict[str, MachineChoice]:
+    """Value of an option → its machine. `own`: this machine, which is offered first if it has been measured."""
+    choices = {} if own.cluster is None else {OWN_CHOICE: MachineChoice("This machine", own.cluster)}
+    others = ((offer.host, offer.machine.cluster) for offer in worker_machines(own))
+    return choices | {
+        f"{OTHERS_CHOICE}{host}": MachineChoice(f"Machine {host}", cluster)
+        for host, cluster in others
+        if cluster is not None
+    }
