@@ -1,4 +1,4 @@
-"""The file in which `calibrate` has written a machine as a cluster; each host of a web server or worker may have one."""
+"""The file in which `calibrate` has written a machine as a cluster; any host of a web server or worker may have one."""
 
 from dataclasses import dataclass
 from pathlib import Path
