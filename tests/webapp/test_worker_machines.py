@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import DatabaseError, connection, connections
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
@@ -90,6 +90,7 @@ def test_its_page_shows_what_was_measured(client: Client) -> None:
     assert "1 × another processor</strong>, measured on 2026-01-31." in page
     assert "Forms offer it as the kind “Machine gpu-1”, with 2 devices." in page
     assert "<strong>200</strong>" in page
+    assert client.get("/machine/").context["others"][0].host == "gpu-1"
 
 
 @pytest.mark.usefixtures("offered")
@@ -106,7 +107,8 @@ def test_one_whose_worker_has_left_is_refused_in_one_sentence(
     assert CHOICE not in page_of(client, ready_graph)
     response = start(client, ready_graph)
     assert (response.status_code, response.json()) == (400, {"errors": {"device_kind": [REFUSED]}})
-    assert "No other machine is offered." in machine_page(client)
+    page = machine_page(client)
+    assert "No other machine is offered." in page and 'class="button is-primary" type="submit">Calibrate' in page
 
 
 def test_a_second_calibration_replaces_it_and_a_removed_file_ends_the_offer(settings: Settings) -> None:
@@ -128,6 +130,33 @@ def test_a_file_that_stays_is_read_once(settings: Settings, monkeypatch: pytest.
     OfferedMachine.objects.all().delete()  # as a restored database
     presence.report("")
     assert OfferedMachine.objects.get().cluster == stored.cluster
+
+
+def test_what_the_database_did_not_take_is_written_the_next_time(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    presence = worker()
+    offer(presence, settings, json.dumps(machine("first")))
+    settings.MACHINE.write_text(json.dumps(machine("second")))
+    with monkeypatch.context() as away:
+        away.setattr(OfferedMachine.objects, "update_or_create", raise_database_error)
+        with pytest.raises(DatabaseError):
+            presence.report("")
+    presence.report("")
+    assert json.loads(OfferedMachine.objects.get().cluster)["calibration"]["machine"] == "second"
+
+
+def raise_database_error(**_: object) -> None:
+    raise DatabaseError("the disk is full")
+
+
+def test_a_file_that_cannot_be_looked_at_is_named(client: Client, settings: Settings, tmp_path: Path) -> None:
+    no_folder = tmp_path / "a-file"
+    no_folder.write_text("")
+    own, settings.MACHINE = settings.MACHINE, no_folder / "machine.json"
+    worker().report("")
+    settings.MACHINE = own
+    assert "machine.json is not offered: [Errno 20] Not a directory" in machine_page(client)
 
 
 @pytest.mark.parametrize(

@@ -26,36 +26,38 @@ class MachineOffer:
     """the file when it was read last; None if there was none"""
     _columns: dict[str, str] | None = None
     """what the row has to hold; None for no row"""
+    _is_stored: bool = True
+    """whether the row was written since the file was read"""
 
     def report(self) -> None:
         """Write, rewrite or remove the row if the file has changed, or if the row is gone. Raises DatabaseError."""
         if not has_table(OfferedMachine):
             return  # the database has an older schema
-        changed = self._look()
+        self._look()
         row = OfferedMachine.objects.filter(identity=self.identity)
         if self._columns is None:
-            if changed:
+            if not self._is_stored:
                 row.delete()
-        elif changed or not row.exists():
+        elif not (self._is_stored and row.exists()):
             OfferedMachine.objects.update_or_create(identity=self.identity, defaults=self._columns)
+        self._is_stored = True
 
     def leave(self) -> None:
         """Remove the row. Raises DatabaseError."""
         if has_table(OfferedMachine):
             OfferedMachine.objects.filter(identity=self.identity).delete()
 
-    def _look(self) -> bool:
-        """Read the file if it is another one than last time; whether it is."""
+    def _look(self) -> None:
+        """Read the file if it is another one than last time."""
         state = _file_state()
         if state == self._seen:
-            return False
-        self._seen = state
+            return
+        self._seen, self._is_stored = state, False
         machine = own_machine()
         if machine.cluster is not None:
             self._columns = {"cluster": _text(machine.cluster), "fault": ""}
         else:
             self._columns = {"cluster": "", "fault": machine.fault} if machine.fault else None
-        return True
 
 
 def remove_offers_of_nobody() -> None:
@@ -97,6 +99,8 @@ def _text(cluster: api.Cluster) -> str:
 def _file_state() -> FileState | None:
     try:
         status = Path(settings.MACHINE).stat()
-    except OSError:  # `own_machine` says what is wrong, if anything is
+    except FileNotFoundError:
         return None
+    except OSError as error:  # `own_machine` says what is wrong
+        return 0, 0, error.errno or 0
     return status.st_ino, status.st_size, status.st_mtime_ns
