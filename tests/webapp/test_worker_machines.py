@@ -26,7 +26,7 @@ from webapp.workers.machine_file import MeasuredMachine
 from webapp.workers.models import OfferedMachine, Worker
 from webapp.workers.presence import KEPT_AFTER_LAST_SIGN, Presence
 
-CHOICE = "machine:gpu-1"
+CHOICE = "Machine gpu-1"
 REFUSED = f"{CHOICE} is not one of the available choices; a measured machine is one while a worker on it runs."
 
 

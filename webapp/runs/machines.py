@@ -7,9 +7,7 @@ from webapp.workers.machine_file import MeasuredMachine
 from webapp.workers.machine_offer import worker_machines
 
 OWN_CHOICE = "this-machine"
-"""value of the option; no device kind has such a name"""
-OTHERS_CHOICE = "machine:"
-"""before the name of a host"""
+"""value of the option; no device kind has such a name, nor one with a space, as other machines' options have"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,7 @@ class MachineChoice:
 
 
 def machine_choices(own: MeasuredMachine) -> dict[str, MachineChoice]:
-    """Value of an option → its machine. `own`: this machine, which is offered first if it has been measured."""
+    """Value of an option → its machine: `own`, this machine, if it has been measured, then those of other hosts."""
     choices = {} if own.cluster is None else {OWN_CHOICE: MachineChoice("This machine", own.cluster)}
-    others = ((offer.host, offer.machine.cluster) for offer in worker_machines(own))
-    return choices | {
-        f"{OTHERS_CHOICE}{host}": MachineChoice(f"Machine {host}", cluster)
-        for host, cluster in others
-        if cluster is not None
-    }
+    others = ((f"Machine {offer.host}", offer.machine.cluster) for offer in worker_machines(own))
+    return choices | {label: MachineChoice(label, cluster) for label, cluster in others if cluster is not None}
