@@ -27,7 +27,7 @@ from webapp.workers.models import OfferedMachine, Worker
 from webapp.workers.presence import KEPT_AFTER_LAST_SIGN, Presence
 
 CHOICE = "Machine gpu-1"
-REFUSED = f"{CHOICE} is not one of the available choices; a measured machine is one while a worker on it runs."
+REFUSED = f"{CHOICE} is not one of the available choices; a measured machine is offered only while a worker on it runs."
 
 
 def machine(name: str = "1 × another processor", **changes: Any) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class ProblemForm(forms.Form):
         widget=OptionSelect,
         error_messages={
             "invalid_choice": "%(value)s is not one of the available choices; "
-            "a measured machine is one while a worker on it runs."
+            "a measured machine is offered only while a worker on it runs."
         },
     )
     device_count = forms.IntegerField(

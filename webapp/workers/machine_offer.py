@@ -30,7 +30,9 @@ class MachineOffer:
     """whether the row was written since the file was read"""
 
     def report(self) -> None:
-        """Write, rewrite or remove the row if the file has changed, or if the row is gone. Raises DatabaseError."""
+        """Write, rewrite or remove the row if the file has changed, or if the row is gone; remove the rows of workers
+        that are not listed any more. Raises DatabaseError.
+        """
         if not has_table(OfferedMachine):
             return  # the database has an older schema
         self._look()
@@ -41,6 +43,7 @@ class MachineOffer:
         elif not (self._is_stored and row.exists()):
             OfferedMachine.objects.update_or_create(identity=self.identity, defaults=self._columns)
         self._is_stored = True
+        OfferedMachine.objects.exclude(identity__in=Worker.objects.values("identity")).delete()
 
     def leave(self) -> None:
         """Remove the row. Raises DatabaseError."""
@@ -58,12 +61,6 @@ class MachineOffer:
             self._columns = {"cluster": _text(machine.cluster), "fault": ""}
         else:
             self._columns = {"cluster": "", "fault": machine.fault} if machine.fault else None
-
-
-def remove_offers_of_nobody() -> None:
-    """Remove the machines of workers that are not listed any more. Raises DatabaseError."""
-    if has_table(OfferedMachine):
-        OfferedMachine.objects.exclude(identity__in=Worker.objects.values("identity")).delete()
 
 
 @dataclass(frozen=True, slots=True)

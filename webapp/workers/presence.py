@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.db.models.functions import Now
 
-from webapp.workers.machine_offer import MachineOffer, remove_offers_of_nobody
+from webapp.workers.machine_offer import MachineOffer
 from webapp.workers.models import Worker
 from webapp.workers.version import code_version, database_version, has_table
 
@@ -72,7 +72,6 @@ class Presence:
             Worker.objects.create(identity=self.identity, **first, **seen)
         Worker.objects.filter(seen_at__lt=Now() - KEPT_AFTER_LAST_SIGN).delete()
         self.offer.report()
-        remove_offers_of_nobody()
 
     def leave(self) -> None:
         """Remove the row, and what it offers. Raises DatabaseError."""
