@@ -99,7 +99,13 @@ from engine.placeto.kept_policy import KeptPolicy
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
-from engine.policies.settings import MOST_LEARNERS, PolicyTrainingSettings, make_training_settings
+from engine.policies.settings import (
+    MOST_LEARNERS,
+    ChangedSetting,
+    PolicyTrainingSettings,
+    changed_settings,
+    make_training_settings,
+)
 from engine.policies.trained_policy import MOST_POLICY_BYTES, POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.traits import ranges_words
@@ -265,6 +271,7 @@ __all__ = [
     "VERSION",
     "Baseline",
     "Budget",
+    "ChangedSetting",
     "Checkpoint",
     "ChildError",
     "ChildKilledError",
@@ -333,6 +340,7 @@ __all__ = [
     "bytes_words",
     "calibrate",
     "chain_csv",
+    "changed_settings",
     "check_policy",
     "check_run_metadata",
     "check_training",

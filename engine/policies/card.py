@@ -15,6 +15,8 @@ MOST_TEXT = 200
 """most characters of a name"""
 MOST_ITEMS = 4096
 """most names in a list, or held-out rows"""
+MOST_SETTINGS = 200
+"""most settings of a training"""
 MOST_CLUSTERS = 64
 """most clusters; each is parsed when a policy is chosen for a graph and a cluster"""
 
@@ -78,6 +80,8 @@ class PolicyCard:
     """duration of the training"""
     drawn: int = 0
     """number of problems drawn at random that took part beside the graphs"""
+    training: Mapping[str, Json] = field(default_factory=dict)
+    """all settings of its training, by name; empty where the file has none"""
     held_out: tuple[HeldOut, ...] = ()
     ranges: Ranges = field(default_factory=dict)
     """between which numbers the problems of its training were, by trait: see `traits`"""
@@ -114,7 +118,7 @@ class PolicyCard:
         follows: dict[str, Json] = {name: getattr(self, name) for name in FOLLOWS}
         held_out: list[Json] = [row.to_json() for row in self.held_out]
         ranges: dict[str, Json] = {name: list(ends) for name, ends in self.ranges.items()}
-        return values | lists | {"held_out": held_out, "ranges": ranges} | follows
+        return values | lists | {"training": dict(self.training), "held_out": held_out, "ranges": ranges} | follows
 
     @staticmethod
     def from_json(value: Json, where: str) -> "PolicyCard":
@@ -132,6 +136,7 @@ class PolicyCard:
             evaluations=read.whole("evaluations"),
             seconds=read.number("seconds", 0.0),
             drawn=read.whole("drawn") if read.has("drawn") else 0,
+            training=read.settings("training") if read.has("training") else {},
             held_out=tuple(_held_out(row, where) for row in read.rows("held_out")),
             ranges=_ranges(read.value("ranges"), where) if read.has("ranges") else {},
         )
@@ -222,6 +227,20 @@ class _Reader:
         if not isinstance(value, list) or len(value) > most:
             what = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
             raise self._refused_as(name, what, f"a list of at most {most}")
+        return value
+
+    def settings(self, name: str) -> Mapping[str, Json]:
+        """Settings by name, known here or not: the file may be of another version."""
+        value = _object(self._values.get(name), f"the card's {name}", self._where)
+        if len(value) > MOST_SETTINGS:
+            raise self._refused_as(name, f"an object of {len(value)}", f"an object of at most {MOST_SETTINGS}")
+        for setting, given in value.items():
+            if not is_text(setting):
+                raise self._refused_as(name, f"of {shown(setting)}", f"names of at most {MOST_TEXT} characters")
+            is_number = isinstance(given, int | float) and abs(given) <= MOST_NUMBER  # true and false among them
+            if not is_number and not is_text(given):
+                allowed = f"a number, true, false, or a printable text of at most {MOST_TEXT} characters"
+                raise self._refused_as(name, f"{shown(given)} for {setting}", allowed)
         return value
 
     def whole(self, name: str) -> int:

@@ -57,7 +57,7 @@ def train_policy(
         if checkpoint is not None:
             learner.restore(checkpoint)
         _learn(learner, problems, settings, seed, report_training, should_stop, keep)
-    policy = _learned(problems, seed, learner)
+    policy = _learned(problems, settings, seed, learner)
     rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
     return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
 
@@ -83,7 +83,7 @@ def _learn(
         interrupted = should_stop()  # perhaps in the middle of a teacher's search, whose state is not worth saving
         if keep is not None and not interrupted and now - kept >= until_kept:
             kept, until_kept = now, min(2 * until_kept, settings.checkpoint_seconds)
-            keep(learner.state(_learned(problems, seed, learner).texts()))
+            keep(learner.state(_learned(problems, settings, seed, learner).texts()))
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
@@ -119,11 +119,21 @@ def _rehearse(
         learner.step()
 
 
-def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner | LearnerTeam") -> TrainedPolicy:
-    return TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, seed, learner))
+def _learned(
+    problems: Sequence[TrainingProblem],
+    settings: PolicyTrainingSettings,
+    seed: int,
+    learner: "Learner | LearnerTeam",
+) -> TrainedPolicy:
+    return TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, settings, seed, learner))
 
 
-def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner | LearnerTeam") -> PolicyCard:
+def _card(
+    problems: Sequence[TrainingProblem],
+    settings: PolicyTrainingSettings,
+    seed: int,
+    learner: "Learner | LearnerTeam",
+) -> PolicyCard:
     from engine import VERSION
 
     def distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -141,6 +151,7 @@ def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner | Le
         evaluations=learner.evaluations,
         seconds=learner.seconds,
         drawn=learner.drawn,
+        training=dataclasses.asdict(settings),
         ranges=learner.ranges,
     )
 

@@ -1,7 +1,7 @@
 """Settings of a policy's training on many problems, with a sentence a field. Does not load torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from engine.events import Json
 from engine.policies.drawn.shapes import LIKE_A_FAMILY
@@ -136,3 +136,20 @@ class PolicyTrainingSettings:
 def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettings:
     """Make settings from `settings`, with defaults for the rest. Raises SettingsError."""
     return make_settings("training", PolicyTrainingSettings, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSetting:
+    """A setting of a training that is not as usual."""
+
+    name: str
+    value: Json
+    usual: Json
+    """the default; None where this version has no such setting"""
+
+
+def changed_settings(training: Mapping[str, Json]) -> list[ChangedSetting]:
+    """What differs from the defaults in the settings on a card, perhaps of a version with other settings."""
+    usual = asdict(PolicyTrainingSettings())
+    changed = [(name, value) for name, value in training.items() if name not in usual or value != usual[name]]
+    return [ChangedSetting(name, value, usual.get(name)) for name, value in changed]

@@ -21,6 +21,7 @@ from engine.events import Json
 from engine.placers.policy_passes import beyond_training, load_network
 from engine.policies.drawn.graphs import drawn_graph
 from engine.policies.proposals import proposals
+from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.traits import is_far
 from engine.prepared import PreparedGraph
@@ -41,8 +42,6 @@ DRAWN_SEED = 6161
 SLOWER = {"K80": 4.0, "V100": 1.0}
 """of the drawn kinds"""
 ALONE, WITH_POLICY, LEFT_OUT, PASS_SECONDS = "auto", "auto with the policy", "left out", "seconds of the passes"
-TRAINING_SECONDS = 55 * 60.0
-"""of one core, of the policy that ships"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +191,9 @@ def page(found: Mapping[SizedCase, Mapping[str, Any]], scope: SizesScope, made: 
 
 def _head(scope: SizesScope, made: str, digest: str) -> str:
     saved = scope.long_seconds - scope.short_seconds
+    policy = TrainedPolicy.from_bytes(FILE.read_bytes(), FILE.name)
+    learners = make_training_settings(policy.card.training).learners
+    trained_seconds = policy.card.seconds * learners
     return f"""# From which size on the policy decides
 
 `{COMMAND}`; Placeto Explorer {VERSION}; {made}; policy with SHA-256 {digest[:12]}….
@@ -204,8 +206,8 @@ had it all the same. {UNROLLED} is grouped into so many groups; {TRANSFORMER} is
 transformer.
 
 Last column: the mean step time with the policy in the least seconds beside that without it in the most. Where it is
-negative, each graph saves {saved:g} s, and the training of {TRAINING_SECONDS / 60:g} minutes has paid after
-{TRAINING_SECONDS / saved:,.0f} graphs."""
+negative, each graph saves {saved:g} s, and the training of {trained_seconds / 60:.0f} minutes of a core has paid
+after {trained_seconds / saved:,.0f} graphs."""
 
 
 def _difference(row: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ def small_card() -> PolicyCard:
         episodes=16,
         evaluations=1000,
         seconds=2.5,
+        training={"seconds": 2.5, "learners": 2, "drawn_without": "", "an_earlier_setting": True},
         held_out=(
             HeldOut(
                 "nmt-01",

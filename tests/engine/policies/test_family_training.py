@@ -55,6 +55,7 @@ def test_the_card_says_what_it_was_trained_on(
     assert (card.name, card.seed, card.families, card.graphs) == ("first", 3, ("nmt",), ("small",))
     assert card.clusters == ("2xGPU (own links or memory)", "3xGPU (own links or memory)")
     assert card.evaluations > 0 and card.episodes > 0
+    assert card.training == dataclasses.asdict(make_training_settings(request().settings))
     assert [(row.cluster, row.samples) for row in card.held_out] == [(name, 3) for name in card.clusters]
     for row in card.held_out:
         assert row.best_of_us is not None and row.greedy_us is not None and row.best_of_us <= row.greedy_us

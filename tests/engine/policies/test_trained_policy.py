@@ -11,6 +11,7 @@ from engine.api import MOST_POLICY_BYTES, read_policy
 from engine.errors import SettingsError
 from engine.files.tensor_file import pack_tensors
 from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.settings import ChangedSetting, PolicyTrainingSettings, changed_settings
 from tests.engine.policies.small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 
 VERSION = "allowed: version 3"
@@ -106,6 +107,23 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "endless seconds": (
         changed("card.seconds", 1e300),
         "the card's seconds is 1e+300; allowed: a number from 0 to 1e+18",
+    ),
+    "a training as a list": (
+        changed("card.training", ["seconds"]),
+        "the card's training is a list; allowed: a JSON object",
+    ),
+    "too many settings": (
+        changed("card.training", {f"s{index}": 1 for index in range(201)}),
+        "the card's training is an object of 201; allowed: an object of at most 200",
+    ),
+    "a setting's name in two lines": (
+        changed("card.training", {"a\nb": 1}),
+        "the card's training is of 'a\\nb'; allowed: names of at most 200 characters",
+    ),
+    "an endless setting": (
+        changed("card.training", {"seconds": 1e300}),
+        "the card's training is 1e+300 for seconds; allowed: a number, true, false, or a printable text of at most 200 "
+        "characters",
     ),
     "a held-out row of text": (
         changed("card.held_out", ["row"]),
@@ -208,3 +226,10 @@ def test_reading_a_policy_loads_no_torch() -> None:
         [sys.executable, "-c", code], input=small_policy().to_bytes(), capture_output=True, check=True
     )
     assert done.stdout.split() == [b"small", b"False"]
+
+
+def test_only_settings_that_are_not_as_usual_are_told() -> None:
+    usual = dataclasses.asdict(PolicyTrainingSettings())
+    assert changed_settings({}) == changed_settings(usual) == []
+    told = changed_settings(usual | {"learners": 2, "of_another_version": True})
+    assert told == [ChangedSetting("learners", 2, 1), ChangedSetting("of_another_version", True, None)]

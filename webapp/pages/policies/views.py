@@ -95,13 +95,15 @@ def _project_of(request: HttpRequest) -> Project | None:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, expected (part → gaps on held-out graphs), ranges (what its training problems were
-    like, in words), plan, ending and outdated (in words), lines (a page of the runs that apply it), stage_words.
+    """Context: policy, card, changed (settings of its training that are not as usual), expected (part → gaps on
+    held-out graphs), ranges (what its training problems were like, in words), plan, ending and outdated (in words),
+    lines (a page of the runs that apply it), stage_words.
     """
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,
+        "changed": api.changed_settings(policy.known.get("training", {})),
         "expected": expected_of(policy),
         "ranges": api.ranges_words(policy.known.get("ranges", {})),
         "plan": policy.training_plan,
