@@ -1,5 +1,6 @@
 """What holds for all tests: which run together, and which are slow, so that `make test-fast` leaves them out."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,10 @@ from hypothesis import settings
 # compiled code compiles it.
 settings.register_profile("placeto", deadline=None, derandomize=True)
 settings.load_profile("placeto")
+
+# Several tests run at a time: torch's threads for small sums would wait for each other's processors, ten times as long
+# as the sums take. Before torch is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 TESTS = Path(__file__).parent
 TOGETHER = ("e2e",)
