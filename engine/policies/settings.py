@@ -140,16 +140,25 @@ def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettin
 
 @dataclass(frozen=True, slots=True)
 class ChangedSetting:
-    """A setting of a training that is not as usual."""
+    """A setting of a training that is not as usual, in words."""
 
     name: str
-    value: Json
-    usual: Json
-    """the default; None where this version has no such setting"""
+    value: str
+    usual: str
+    """the default; empty where this version has no such setting"""
 
 
 def changed_settings(training: Mapping[str, Json]) -> list[ChangedSetting]:
     """What differs from the defaults in the settings on a card, perhaps of a version with other settings."""
     usual = asdict(PolicyTrainingSettings())
     changed = [(name, value) for name, value in training.items() if name not in usual or value != usual[name]]
-    return [ChangedSetting(name, value, usual.get(name)) for name, value in changed]
+    return [
+        ChangedSetting(name, _words(value), _words(usual[name]) if name in usual else "") for name, value in changed
+    ]
+
+
+def _words(value: Json) -> str:
+    """As `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).removesuffix(".0") if isinstance(value, int | float) else str(value) or "empty"

@@ -65,7 +65,7 @@ def test_it_is_offered_without_anybody_s_doing(client: Client, default: Policy, 
 def test_its_page_names_the_settings_of_its_training_that_are_not_as_usual(client: Client, default: Policy) -> None:
     page = client.get(f"/policies/{default.id}/").content.decode()
     assert '<dt><code class="name">learners</code></dt><dd class="name">2 <span class="muted">usually 1</span>' in page
-    assert '<dt><code class="name">an_earlier_setting</code></dt><dd class="name">True</dd>' in page
+    assert '<dt><code class="name">an_earlier_setting</code></dt><dd class="name">true</dd>' in page
     assert "drawn_without" not in page, "it has its default"
 
 

@@ -231,5 +231,10 @@ def test_reading_a_policy_loads_no_torch() -> None:
 def test_only_settings_that_are_not_as_usual_are_told() -> None:
     usual = dataclasses.asdict(PolicyTrainingSettings())
     assert changed_settings({}) == changed_settings(usual) == []
-    told = changed_settings(usual | {"learners": 2, "of_another_version": True})
-    assert told == [ChangedSetting("learners", 2, 1), ChangedSetting("of_another_version", True, None)]
+    changes = {"drawn": 8, "seconds": 60.0, "drawn_without": "nmt", "of_another_version": True}
+    assert changed_settings(usual | changes) == [
+        ChangedSetting("seconds", "60", "3600"),
+        ChangedSetting("drawn", "8", "0"),
+        ChangedSetting("drawn_without", "nmt", "empty"),
+        ChangedSetting("of_another_version", "true", ""),
+    ]
