@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.keeping import kept_results
@@ -25,9 +26,12 @@ SMALL: dict[str, Any] = {"groups": "24,40", "clusters": "2xV100", "corners": "2x
 SMALL |= {"short_seconds": 0.02, "long_seconds": 0.04}
 
 
-@pytest.mark.parametrize("groups", [24, 128, 512])
+@pytest.mark.parametrize("groups", [24, 128, 256, 512])
 def test_a_drawn_transformer_has_about_so_many_groups(groups: int) -> None:
-    assert abs(problem_of(TRANSFORMER, groups, "4xV100").group_count - groups) <= 0.1 * groups
+    problem = problem_of(TRANSFORMER, groups, "4xV100")
+    assert abs(problem.group_count - groups) <= 0.1 * groups
+    alone = problem.simulator.evaluate(np.zeros((1, problem.group_count), np.int32))
+    assert problem.missing_bytes(alone)[0] == 0, "on one device alone"
 
 
 def test_the_corners_have_more_budgets() -> None:
