@@ -158,7 +158,7 @@ def changed_settings(training: Mapping[str, Json]) -> list[ChangedSetting]:
 
 
 def _words(value: Json) -> str:
-    """As `--set` takes it."""
+    """As `--set` takes it; `empty` for an empty text."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value).removesuffix(".0") if isinstance(value, int | float) else str(value) or "empty"

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import numpy as np
+import pytest
 
 from engine.policies.drawn.problems import drawn_problem
 from engine.policies.drawn.shapes import SHAPES
@@ -26,6 +27,7 @@ def test_it_is_small_and_its_card_is_whole() -> None:
     assert card.families == ("cifar10", "nmt", "ptb")
     assert card.has_learned and card.drawn > 0
     assert card.ranges.keys() == TRAITS.keys()
+    assert card.training["learners"] == 2 and card.training["seconds"] == pytest.approx(card.seconds, rel=0.01)
     assert {row.graph.partition("-")[0] for row in card.held_out} == set(card.families)
     assert {row.cluster for row in card.held_out} == set(card.clusters)
 
