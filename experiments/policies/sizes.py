@@ -148,12 +148,12 @@ def problem_of(graph: str, groups: int, cluster: str) -> PlacementProblem:
 
 def drawn_transformer(groups: int) -> PreparedGraph:
     """The first drawn training step with attention, of about so many groups, whose data is not too much."""
-    for seed in itertools.count(DRAWN_SEED):
-        drawn = _drawn_with(seed, groups)
-        costs = drawn.costs
-        if costs.persistent_bytes.sum() + costs.bytes_of_op().sum() <= MOST_DRAWN_BYTES:
-            return drawn
-    raise AssertionError("no draw is small enough")
+    draws = (_drawn_with(seed, groups) for seed in itertools.count(DRAWN_SEED))
+    return next(drawn for drawn in draws if _data_bytes(drawn) <= MOST_DRAWN_BYTES)
+
+
+def _data_bytes(drawn: PreparedGraph) -> float:
+    return float(drawn.costs.persistent_bytes.sum() + drawn.costs.bytes_of_op().sum())
 
 
 def _drawn_with(seed: int, groups: int) -> PreparedGraph:
