@@ -20,6 +20,7 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement, devices_of_groups
 from engine.graphs.layout import COLUMN, ROW, Layout, Net, layout
+from engine.graphs.loop_order import with_loop_order
 from engine.graphs.origin import Origin
 from engine.graphs.scopes import open_scope
 
@@ -60,10 +61,10 @@ class PreparedGraph:
 
     @staticmethod
     def from_bytes(blob: bytes) -> "PreparedGraph":
-        """The inverse of `to_bytes`."""
+        """The inverse of `to_bytes`. In graphs that an older version stored, Exits did not wait for their loops."""
         arrays, texts = unpack(blob)
         return PreparedGraph(
-            from_fields(ComputationGraph, arrays, texts),
+            with_loop_order(from_fields(ComputationGraph, arrays, texts)),
             from_fields(Costs, arrays, texts),
             from_fields(Grouping, arrays, texts),
             from_fields(Origin, arrays, texts),

@@ -1,6 +1,7 @@
 """The computation graph: ops and the data that flows between them, as arrays."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,24 @@ class ComputationGraph:
     @property
     def edge_count(self) -> int:
         return len(self.edge_source)
+
+
+def with_edges(graph: ComputationGraph, edges: Sequence[tuple[int, int, int]]) -> ComputationGraph:
+    """`graph` with further (source, target, output), each behind its consumer's other inputs."""
+    if not edges:
+        return graph
+    added = np.array(edges, dtype=np.int32)
+    source, target, output = (
+        np.concatenate((old, new))
+        for old, new in zip((graph.edge_source, graph.edge_target, graph.edge_output), added.T, strict=True)
+    )
+    by_consumer = np.argsort(target, kind="stable")
+    return replace(
+        graph,
+        edge_source=source[by_consumer],
+        edge_target=target[by_consumer],
+        edge_output=output[by_consumer],
+    )
 
 
 def _first_duplicate(names: tuple[str, ...]) -> str:

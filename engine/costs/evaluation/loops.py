@@ -46,6 +46,8 @@ class Loop:
     nexts: list[int] = field(default_factory=list)
     condition: int = -1
     """the LoopCond"""
+    looks: set[int] = field(default_factory=set)
+    """the ops that run once more than the body: the condition, the variables' Merge and Switch"""
     ops: int = 0
     """number of ops that run once a trip"""
     trips: int = 1
@@ -87,8 +89,36 @@ def frame_of_ops(
         frames[op] = frame
         if frame and frame[-1] in loops:
             _note(loops[frame[-1]], op, node.op)
+            if _starts_trip(op, nodes, sources):
+                loops[frame[-1]].looks.add(op)
+    for loop in loops.values():
+        loop.looks |= _ops_of_condition(loop, nodes, sources, frames)
     _name(loops, nodes)
     return frames, loops
+
+
+def _starts_trip(op: int, nodes: Sequence[Message], sources: Sequence[Sequence[int]]) -> bool:
+    """Whether the op is the Merge or the Switch of a loop's variable."""
+    types = {nodes[source].op for source in sources[op]}
+    if nodes[op].op in MERGES:
+        return not ENTERS.isdisjoint(types)
+    return nodes[op].op in SWITCHES and "LoopCond" in types
+
+
+def _ops_of_condition(
+    loop: Loop, nodes: Sequence[Message], sources: Sequence[Sequence[int]], frames: Sequence[Path]
+) -> set[int]:
+    """The LoopCond and the ops of the frame, and of loops inside it, that it needs."""
+    seen: set[int] = set()
+    waiting = [loop.condition] if loop.condition >= 0 else []
+    depth = len(loop.path)
+    while waiting:
+        op = waiting.pop()
+        is_inside = frames[op][:depth] == loop.path and not (nodes[op].op in ENTERS and len(frames[op]) == depth)
+        if is_inside and op not in seen:
+            seen.add(op)
+            waiting += sources[op]
+    return seen
 
 
 def _note(loop: Loop, op: int, op_type: str) -> None:

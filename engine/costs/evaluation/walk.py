@@ -84,14 +84,13 @@ class Evaluation:
         return [_output(self.outputs, source, output) for source, output in self.inputs[op] if output >= 0]
 
     def trips(self, op: int, nodes: Sequence[Message]) -> int:
-        """Executions of the op in a step; a loop's Enter and Exit ops count as outside it."""
+        """Executions of the op in a step: a loop's Enter and Exit count as outside it, its condition runs once more."""
         frames = self.frames[op]
         if nodes[op].op in ENTERS or nodes[op].op in EXITS:
             frames = frames[:-1]
-        looks = nodes[op].op in (*MERGES, *SWITCHES, "LoopCond")  # a loop that is not entered looks at its condition
         trips = 1
         for frame in frames:
-            trips *= max(self.loops[frame].trips, 1 if looks and frame == frames[-1] else 0)
+            trips *= self.loops[frame].trips + (op in self.loops[frame].looks)
         return min(trips, MOST_TRIPS)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.errors import GraphError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.loop_order import with_loop_order
 from engine.graphs.tensorflow.gpu_kernels import cpu_reasons
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
@@ -50,7 +51,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     order = _topological_order(edges, nodes)
     fed = cpu_reasons_of_feeds(nodes, index_of_name)
     devices = tuple(devices_of_nodes(nodes, types, index_of_name, order))
-    return ComputationGraph(
+    graph = ComputationGraph(
         name=name,
         op_names=tuple(index_of_name),
         op_types=op_types,
@@ -64,6 +65,15 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         cpu_reason=tuple(reason or fed.get(index, "") for index, reason in enumerate(cpu_reasons(nodes, types))),
         moved_ops=sum(device != node.device for device, node in zip(devices, nodes, strict=True)),
     )
+    return _with_loop_order(graph, nodes)
+
+
+def _with_loop_order(graph: ComputationGraph, nodes: Sequence[Message]) -> ComputationGraph:
+    """`graph` with the order of its loops. Raises GraphError for a loop that waits for its own end."""
+    ended = with_loop_order(graph)
+    if ended is not graph:
+        _topological_order(np.stack([ended.edge_source, ended.edge_target], axis=1), nodes)
+    return ended
 
 
 def place_of(node: Message, index: int) -> str:

@@ -43,19 +43,24 @@ def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
     return graph, make_costs(("*",), times, [op.outputs for op in ops], held, trips)
 
 
-def make_graph(names: tuple[str, ...], edges: Sequence[tuple[int, int, int]]) -> ComputationGraph:
-    """`edges` (source, target, output), by target."""
+def make_graph(
+    names: tuple[str, ...],
+    edges: Sequence[tuple[int, int, int]],
+    op_types: Sequence[str] = (),
+    back_edges: Sequence[tuple[int, int]] = (),
+) -> ComputationGraph:
+    """`edges` (source, target, output), by target; `back_edges` (source, target)."""
     columns = np.array(edges, dtype=np.int32).reshape(-1, 3)
     return ComputationGraph(
         name="case",
         op_names=names,
-        op_types=("",) * len(names),
+        op_types=tuple(op_types) or ("",) * len(names),
         edge_source=columns[:, 0].copy(),
         edge_target=columns[:, 1].copy(),
         edge_output=columns[:, 2].copy(),
         devices=("",) * len(names),
         colocation=((),) * len(names),
-        back_edges=np.zeros((0, 2), dtype=np.int32),
+        back_edges=np.array(back_edges, dtype=np.int32).reshape(-1, 2),
     )
 
 

@@ -1,0 +1,195 @@
+"""The order that while loops bring, beside the edges of their graph.
+
+A graph holds a loop's body once, and the edge from a variable's NextIteration back to its Merge belongs to the next
+trip, so it is no edge of the graph. Without it an Exit would leave the loop before the body runs, and an op that needs
+the trip before it would run all its trips as soon as the first can begin. What follows from the back edges is written
+as control edges:
+
+- **Ends.** An Exit fires in the last trip, when the condition is false. So it waits for the last NextIteration of its
+  own variable, whose value it passes on, and of each variable that the condition looks at. A variable that the
+  condition does not need, and its Exit, wait for nothing else: two layers in one loop may end one after the other.
+- **Starts.** Ops in a cycle of the loop need each other's earlier trips. So the Enters of a cycle wait for everything
+  that any op of the cycle takes from outside: what one of them waits for, all wait for from the second trip on.
+
+Source: Yu et al., Dynamic Control Flow in Large-Scale Machine Learning (EuroSys 2018), section 4.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.graphs.graph import CONTROL, ComputationGraph, with_edges
+from engine.graphs.ordering import adjacency, strong_components
+from engine.graphs.tensorflow.op_types import ENTERS, EXITS, SWITCHES
+
+LOOP_CONDITION = "LoopCond"
+MOST_PAIRED = 8
+"""variables of a condition that each Exit waits for by itself; beyond, one Exit waits for all, and the others for it"""
+
+
+def with_loop_order(graph: ComputationGraph) -> ComputationGraph:
+    """`graph` with the control edges that its loops' back edges stand for, where it lacks them."""
+    if not len(graph.back_edges):
+        return graph
+    graph = _with_control_edges(graph, _end_edges(graph))
+    depth = _depths(graph)
+    back_depth = depth[graph.back_edges[:, 1]]
+    for level in np.unique(back_depth)[::-1].tolist():  # what an inner loop waits for, the one around it knows
+        closing = graph.back_edges[back_depth == level]
+        graph = _with_control_edges(graph, _start_edges(graph, closing, np.flatnonzero(depth >= level)))
+    return graph
+
+
+def _with_control_edges(graph: ComputationGraph, pairs: Iterable[tuple[int, int]]) -> ComputationGraph:
+    known = set(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
+    return with_edges(graph, [(*pair, CONTROL) for pair in dict.fromkeys(pairs) if pair not in known])
+
+
+@dataclass(slots=True)
+class _Ends:
+    """The ends of one loop, which one LoopCond closes."""
+
+    nexts_of_merge: dict[int, list[int]] = field(default_factory=dict)
+    """the Merge of each variable → its NextIterations"""
+    switches: set[int] = field(default_factory=set)
+    exits: list[tuple[int, int]] = field(default_factory=list)
+    """(Exit, its variable's Merge)"""
+
+
+def _end_edges(graph: ComputationGraph) -> Iterator[tuple[int, int]]:
+    """(op, Exit that waits for it) of all loops."""
+    consumers = adjacency(graph.edge_source, graph.edge_target, graph.op_count)
+    producers = adjacency(graph.edge_target, graph.edge_source, graph.op_count)
+    for condition, ends in _ends_of_loops(graph.op_types, consumers, producers, graph.back_edges).items():
+        tested = _tested_by(condition, consumers, producers, ends)
+        last_of_condition = [each for merge in tested for each in ends.nexts_of_merge[merge]]
+        yield from _waits_for_own(ends)
+        if len(last_of_condition) <= MOST_PAIRED:
+            yield from ((last, leaving) for leaving, _ in ends.exits for last in last_of_condition)
+        elif ends.exits:
+            first = ends.exits[0][0]
+            yield from ((last, first) for last in last_of_condition)
+            yield from ((first, leaving) for leaving, _ in ends.exits[1:])
+
+
+def _waits_for_own(ends: _Ends) -> Iterator[tuple[int, int]]:
+    for leaving, merge in ends.exits:
+        for last in ends.nexts_of_merge[merge]:
+            yield last, leaving
+
+
+def _ends_of_loops(
+    op_types: Sequence[str],
+    consumers: Sequence[Sequence[int]],
+    producers: Sequence[Sequence[int]],
+    back_edges: NDArray[np.int32],
+) -> dict[int, _Ends]:
+    """LoopCond → the ends of its loop, found from the back edges: Merge, then Switch, then Exit."""
+    loops: dict[int, _Ends] = {}
+    for last, merge in back_edges.tolist():
+        switches = [op for op in consumers[merge] if op_types[op] in SWITCHES]
+        conditions = {op for switch in switches for op in producers[switch] if op_types[op] == LOOP_CONDITION}
+        for condition in sorted(conditions):
+            ends = loops.setdefault(condition, _Ends())
+            is_new = merge not in ends.nexts_of_merge
+            ends.nexts_of_merge.setdefault(merge, []).append(last)
+            if is_new:
+                ends.switches.update(switches)
+                leaving = {op for switch in switches for op in consumers[switch] if op_types[op] in EXITS}
+                ends.exits += [(op, merge) for op in sorted(leaving)]
+    return loops
+
+
+def _tested_by(
+    condition: int, consumers: Sequence[Sequence[int]], producers: Sequence[Sequence[int]], ends: _Ends
+) -> list[int]:
+    """The variables, by their Merge, that a LoopCond looks at, through any ops of the condition."""
+    of_condition = _reached_from(
+        ends.nexts_of_merge, lambda op: [each for each in consumers[op] if each not in ends.switches]
+    )
+    seen = _reached_from([condition], lambda op: [each for each in producers[op] if each in of_condition])
+    return sorted(seen & ends.nexts_of_merge.keys())
+
+
+def _reached_from(starts: Iterable[int], neighbours: Callable[[int], Sequence[int]]) -> set[int]:
+    """The ops that are reached from `starts`, these included."""
+    seen = set(starts)
+    waiting = list(seen)
+    while waiting:
+        new = set(neighbours(waiting.pop())) - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
+def _start_edges(
+    graph: ComputationGraph, closing: NDArray[np.int32], inside: NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    """(op, Enter that waits for it) of the cycles that the back edges `closing` close among the ops `inside`.
+
+    The first variable of a cycle enters after all that comes from outside, the cycle's other variables after it.
+    """
+    edges = np.concatenate((np.stack([graph.edge_source, graph.edge_target], axis=1), closing))
+    cycle = _cycles(edges, inside, graph.op_count)
+    merges = np.unique(closing[:, 1])
+    entry = np.arange(graph.op_count)
+    entry[merges] = _entries(graph)[merges]
+    _, first_of_cycle = np.unique(cycle[merges], return_index=True)
+    hub_of_cycle = np.full(int(cycle.max()) + 2, -1)
+    hub_of_cycle[cycle[merges[first_of_cycle]]] = entry[merges[first_of_cycle]]
+    hubs = hub_of_cycle[cycle[merges]]
+    yield from _apart(hubs, entry[merges])
+    by_target = edges[np.argsort(edges[:, 1], kind="stable")]
+    begin, beyond = (np.searchsorted(by_target[:, 1], entry[merges], side) for side in ("left", "right"))
+    for hub, first, last in zip(hubs.tolist(), begin.tolist(), beyond.tolist(), strict=True):
+        yield from ((source, hub) for source in by_target[first:last, 0].tolist() if source != hub)
+    into = cycle[edges[:, 1]]
+    of_own_entry = np.isin(into * graph.op_count + edges[:, 0], cycle[merges] * graph.op_count + entry[merges])
+    entering = (cycle[edges[:, 0]] != into) & (hub_of_cycle[into] >= 0) & ~of_own_entry
+    yield from _apart(edges[entering, 0], hub_of_cycle[into[entering]])
+
+
+def _apart(sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Iterator[tuple[int, int]]:
+    """The pairs of two ops."""
+    apart = sources != targets
+    yield from zip(sources[apart].tolist(), targets[apart].tolist(), strict=True)
+
+
+def _cycles(edges: NDArray[np.int32], inside: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """[count] the cycle of each op `inside`, an op in none is alone; -1 for other ops."""
+    number = np.full(count, -1)
+    number[inside] = np.arange(len(inside))
+    pairs = number[edges]
+    cycle = np.full(count, -1)
+    cycle[inside] = strong_components(pairs[(pairs >= 0).all(axis=1)], len(inside))
+    return cycle
+
+
+def _entries(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[ops] the Enter whose data an op takes, or the op itself."""
+    is_enter = np.array([op_type in ENTERS for op_type in graph.op_types])
+    begins = is_enter[graph.edge_source] & (graph.edge_output != CONTROL)
+    entry = np.arange(graph.op_count)
+    entry[graph.edge_target[begins]] = graph.edge_source[begins]
+    return entry
+
+
+def _depths(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[ops] the number of loops around each op; an Enter and an Exit count as outside their own loop."""
+    consumers = adjacency(graph.edge_source, graph.edge_target, graph.op_count)
+    waits_for = np.bincount(graph.edge_target, minlength=graph.op_count).tolist()
+    around = [0] * graph.op_count
+    order = [op for op in range(graph.op_count) if waits_for[op] == 0]
+    for op in order:  # it grows while it is walked
+        op_type = graph.op_types[op]
+        if op_type in EXITS:
+            around[op] = max(around[op] - 1, 0)
+        given = around[op] + (op_type in ENTERS)
+        for consumer in consumers[op]:
+            around[consumer] = max(around[consumer], given)
+            waits_for[consumer] -= 1
+            if waits_for[consumer] == 0:
+                order.append(consumer)
+    return np.array(around, dtype=np.int64)

@@ -1,0 +1,200 @@
+"""Loops: an Exit waits for the last trip, a cycle for all that it takes from outside; compared with the slow twin."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Contention
+from engine.graphs.cycles import a_cycle
+from engine.graphs.graph import CONTROL
+from engine.graphs.loop_order import with_loop_order
+from engine.simulator import Simulator
+from tests.engine.simulator.cases import cluster_of
+from tests.engine.simulator.drawn_loops import LoopDrawing
+from tests.engine.simulator.loops_beside_twin import drawn_pair
+from tests.engine.simulator.unrolled import LoopedGraph, LoopedOp
+
+CASES = 200
+LEAST_RATIO = 0.7
+"""of a step with loops to the unrolled one; what lies below 1 comes from the order in which a device takes its ops"""
+
+
+def recurrent_layer(name: str, given: str, trips: int, time_us: float = 10.0) -> LoopedGraph:
+    """A layer of a recurrent net as a loop: a state and a counter; what is given is used in every trip."""
+    loop = (f"{name}/while",)
+    looks = frozenset(loop)
+    counted = [f"{name}/{part}" for part in ("count", "merge", "switch", "more", "next")]
+    state = [f"{name}/{part}_state" for part in ("enter", "merge", "switch", "next")]
+    ops = [
+        LoopedOp(f"{name}/zero", "Const", ()),
+        LoopedOp(counted[0], "Enter", (f"{name}/zero",)),
+        LoopedOp(state[0], "Enter", (f"{name}/zero",)),
+        LoopedOp(f"{name}/inputs", "Enter", (given,)),
+        LoopedOp(counted[1], "Merge", (counted[0], counted[4]), loop, looks),
+        LoopedOp(f"{name}/less", "Less", (counted[1],), loop, looks),
+        LoopedOp(f"{name}/cond", "LoopCond", (f"{name}/less",), loop, looks),
+        LoopedOp(counted[2], "Switch", (counted[1], f"{name}/cond"), loop, looks),
+        LoopedOp(counted[3], "Add", (counted[2],), loop),
+        LoopedOp(counted[4], "NextIteration", (counted[3],), loop),
+        LoopedOp(state[1], "Merge", (state[0], state[3]), loop, looks),
+        LoopedOp(state[2], "Switch", (state[1], f"{name}/cond"), loop, looks),
+        LoopedOp(f"{name}/recurrent", "MatMul", (state[2],), loop, time_us=time_us),
+        LoopedOp(f"{name}/input", "MatMul", (f"{name}/inputs", counted[2]), loop, time_us=time_us),
+        LoopedOp(f"{name}/sum", "Add", (f"{name}/recurrent", f"{name}/input"), loop, time_us=1.0),
+        LoopedOp(state[3], "NextIteration", (f"{name}/sum",), loop),
+        LoopedOp(f"{name}/exit", "Exit", (state[2],), bytes=100),
+    ]
+    return LoopedGraph(ops, {loop[0]: trips})
+
+
+def joined(*parts: LoopedGraph) -> LoopedGraph:
+    """The parts as one graph, behind an op `start`."""
+    ops = [LoopedOp("start", "Const", ())] + [op for part in parts for op in part.ops]
+    return LoopedGraph(ops, {loop: trips for part in parts for loop, trips in part.trips.items()})
+
+
+def step_us(graph: LoopedGraph, device_of_op: NDArray[np.int32]) -> float:
+    """The simulated step with loops on two devices."""
+    looped, costs = graph.as_loops()
+    simulator = Simulator(with_loop_order(looped), costs, cluster_of(2, latency_us=1.0))
+    return simulator.timeline(device_of_op).step_time_us
+
+
+def by_layer(graph: LoopedGraph, device_of_layer: dict[str, int]) -> NDArray[np.int32]:
+    return np.array([device_of_layer.get(op.name.partition("/")[0], 0) for op in graph.ops], dtype=np.int32)
+
+
+def test_layers_that_wait_for_each_other_gain_nothing_on_two_devices() -> None:
+    stack = joined(
+        recurrent_layer("one", "start", 40),
+        recurrent_layer("two", "one/exit", 64),
+        recurrent_layer("three", "two/exit", 50),
+    )
+    together = step_us(stack, by_layer(stack, {}))
+    apart = step_us(stack, by_layer(stack, {"two": 1}))
+    assert together <= apart <= 1.01 * together
+
+
+def test_two_directions_of_a_layer_overlap_on_two_devices() -> None:
+    both = joined(recurrent_layer("forward", "start", 40), recurrent_layer("backward", "start", 40))
+    together, apart = step_us(both, by_layer(both, {})), step_us(both, by_layer(both, {"backward": 1}))
+    assert 0.5 <= apart / together <= 0.51
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 20])
+def test_what_follows_an_exit_starts_after_the_last_trip(trips: int) -> None:
+    layer = recurrent_layer("layer", "start", trips)
+    looped, costs = joined(replace(layer, ops=[*layer.ops, LoopedOp("after", "MatMul", ("layer/exit",))])).as_loops()
+    timeline = Simulator(with_loop_order(looped), costs, cluster_of(2)).timeline(
+        np.array([name == "after" for name in looped.op_names], dtype=np.int32)
+    )
+    at = {name: index for index, name in enumerate(looped.op_names)}
+    last_trip_us = timeline.end_us[at["layer/sum"]] if trips else timeline.end_us[at["layer/cond"]]
+    assert timeline.start_us[at["after"]] >= timeline.start_us[at["layer/exit"]] >= last_trip_us
+
+
+def test_an_exit_waits_for_its_own_variable_and_for_the_condition_alone() -> None:
+    looped, _ = joined(recurrent_layer("layer", "start", 3)).as_loops()
+    ordered = with_loop_order(looped)
+    added = {
+        (ordered.op_names[source], ordered.op_names[target])
+        for source, target, output in zip(ordered.edge_source, ordered.edge_target, ordered.edge_output, strict=True)
+        if output == CONTROL
+    }
+    assert {pair for pair in added if pair[1] == "layer/exit"} == {
+        ("layer/next", "layer/exit"),
+        ("layer/next_state", "layer/exit"),
+    }
+    waits = {source for source, target in added if target == "layer/merge_state"}
+    assert {"layer/inputs", "layer/cond"} & waits <= waits, "its cycle takes the inputs and the condition from outside"
+    assert not {source for source, target in added if target == "layer/merge"}, "the counter waits for nothing"
+
+
+def test_the_order_is_added_once() -> None:
+    looped, _ = joined(recurrent_layer("layer", "start", 3)).as_loops()
+    ordered = with_loop_order(looped)
+    assert with_loop_order(ordered).edge_count == ordered.edge_count > looped.edge_count
+
+
+def test_a_condition_of_many_variables_needs_few_edges() -> None:
+    loop, looks = ("while",), frozenset({"while"})
+    count = 60
+    ops = [LoopedOp("start", "Const", ())]
+    ops += [LoopedOp(f"enter{at}", "Enter", ("start",)) for at in range(count)]
+    ops += [LoopedOp(f"merge{at}", "Merge", (f"enter{at}", f"next{at}"), loop, looks) for at in range(count)]
+    ops.append(LoopedOp("cond", "LoopCond", tuple(f"merge{at}" for at in range(count)), loop, looks))
+    ops += [LoopedOp(f"switch{at}", "Switch", (f"merge{at}", "cond"), loop, looks) for at in range(count)]
+    ops += [LoopedOp(f"next{at}", "NextIteration", (f"switch{at}",), loop) for at in range(count)]
+    ops += [LoopedOp(f"exit{at}", "Exit", (f"switch{at}",)) for at in range(count)]
+    looped, costs = LoopedGraph(ops, {"while": 3}).as_loops()
+    ordered = with_loop_order(looped)
+    assert ordered.edge_count - looped.edge_count < 6 * count
+    timeline = Simulator(ordered, costs, cluster_of(1)).timeline(np.zeros(len(ops), dtype=np.int32))
+    assert timeline.step_time_us == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_on_one_device_a_loop_takes_as_long_as_its_trips_written_out(seed: int) -> None:
+    pair = drawn_pair(seed, devices=1)
+    assert pair.step_us == pytest.approx(pair.unrolled_us)
+
+
+def test_drawn_loops_on_several_devices_stay_near_their_twin() -> None:
+    """Never below 0.7 of it, and never above all its work one thing after the other; the order has no cycle."""
+    for seed in range(CASES):
+        pair = drawn_pair(seed, devices=2 + seed % 3)
+        assert LEAST_RATIO * pair.unrolled_us <= pair.step_us, seed
+        assert pair.step_us <= pair.one_after_the_other_us * (1 + 1e-9), seed
+        assert pair.lower_bound_us <= pair.step_us * (1 + 1e-9), seed
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_order_of_loops_has_no_cycle(seed: int) -> None:
+    graph, _ = LoopDrawing(np.random.default_rng(1000 + seed), deepest=3).graph.as_loops()
+    ordered = with_loop_order(graph)
+    assert not a_cycle(np.stack([ordered.edge_source, ordered.edge_target], axis=1), ordered.op_count)
+
+
+@pytest.mark.parametrize("contention", list(Contention))
+def test_a_body_that_is_a_chain_over_devices_is_exact(contention: Contention) -> None:
+    rng = np.random.default_rng(7)
+    for trips in (0, 1, 2, 5, 20):
+        graph = chain(rng, trips)
+        devices = rng.integers(0, 3, len(graph.ops), dtype=np.int32)
+        unit = [index for index, op in enumerate(graph.ops) if op.type in ("Enter", "Merge", "Switch", "NextIteration")]
+        devices[[*unit, len(graph.ops) - 2]] = devices[unit[0]]
+        looped, costs = graph.as_loops()
+        cluster = cluster_of(3, contention, latency_us=3, link_rest_us=0, op_rest_us=0)
+        looped_us = Simulator(with_loop_order(looped), costs, cluster).timeline(devices).step_time_us
+        unrolled, unrolled_costs, unrolled_devices = graph.unrolled(devices)
+        unrolled_us = Simulator(unrolled, unrolled_costs, cluster).timeline(unrolled_devices).step_time_us
+        assert looped_us == pytest.approx(unrolled_us)
+
+
+def chain(rng: np.random.Generator, trips: int) -> LoopedGraph:
+    """A loop of one variable, which the condition and a chain of ops use."""
+    loop, looks = ("while",), frozenset({"while"})
+    sizes = iter(rng.choice([0, 4, 100, 2000], 20).tolist())
+    ops = [
+        LoopedOp("start", "Const", (), time_us=3.0, bytes=next(sizes)),
+        LoopedOp("enter", "Enter", ("start",), bytes=next(sizes)),
+        LoopedOp("merge", "Merge", ("enter", "next"), loop, looks, bytes=next(sizes)),
+        LoopedOp("less", "Less", ("merge",), loop, looks, time_us=2.0, bytes=1),
+        LoopedOp("cond", "LoopCond", ("less",), loop, looks, bytes=1),
+        LoopedOp("switch", "Switch", ("merge", "cond"), loop, looks, bytes=next(sizes)),
+    ]
+    last = "switch"
+    for at in range(int(rng.integers(1, 6))):
+        ops.append(LoopedOp(f"body{at}", "MatMul", (last,), loop, time_us=float(rng.choice([1, 10, 40]))))
+        last = ops[-1].name
+    return LoopedGraph(
+        [
+            *ops,
+            LoopedOp("next", "NextIteration", (last,), loop, bytes=next(sizes)),
+            LoopedOp("exit", "Exit", ("switch",), bytes=next(sizes)),
+            LoopedOp("after", "MatMul", ("exit",), time_us=5.0),
+        ],
+        {"while": trips},
+    )
