@@ -12,6 +12,8 @@ from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES,
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
+OWN_BUFFER, PERSISTENT_BUFFER = -1, -2
+"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones"""
 ANY_KIND = "*"
 """the kind of a time that holds on every device"""
 
@@ -89,6 +91,9 @@ class Costs:
     """[ops] the type of each, an index of `op_type_names`; or [0]"""
     measured_us: NDArray[np.float64] = field(default_factory=no_times)
     """[`DEVICE_CLASSES`, ops] times that count on every kind of a class, NaN where not measured; or [0, 0]"""
+    buffer_of_output: NDArray[np.int64] = field(default_factory=no_counts)
+    """[all outputs] the output, an input of the same op, whose buffer each passes on, where both ops are on one device;
+    or `OWN_BUFFER`, or `PERSISTENT_BUFFER`; or [0]: each has its own"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
@@ -97,6 +102,7 @@ class Costs:
         counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op)
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
+        assert len(self.buffer_of_output) in (0, len(self.output_bytes))
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
@@ -115,6 +121,7 @@ class Costs:
             self.temporary_bytes,
             self.source,
             self.measured_us,
+            self.buffer_of_output,
             *counts,
         ):
             array.setflags(write=False)
@@ -205,7 +212,22 @@ class Costs:
 
     def bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of all outputs of each op."""
-        sums = np.concatenate(([0], np.cumsum(self.output_bytes)))
+        return self._sums_of_ops(self.output_bytes)
+
+    def buffers(self) -> NDArray[np.int64]:
+        """[all outputs] what each passes on, `OWN_BUFFER` or `PERSISTENT_BUFFER`: see `buffer_of_output`."""
+        return self.buffer_of_output if len(self.buffer_of_output) else np.full(len(self.output_bytes), OWN_BUFFER)
+
+    def new_bytes(self) -> NDArray[np.int64]:
+        """[all outputs] bytes of the buffers that their ops make; 0 where an op passes one on."""
+        return np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
+
+    def new_bytes_of_op(self) -> NDArray[np.int64]:
+        """[ops] bytes of the buffers that each op makes for its outputs."""
+        return self._sums_of_ops(self.new_bytes())
+
+    def _sums_of_ops(self, of_output: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.concatenate(([0], np.cumsum(of_output)))
         return np.asarray(sums[self.output_offset[1:]] - sums[self.output_offset[:-1]], dtype=np.int64)
 
 

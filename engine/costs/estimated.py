@@ -34,10 +34,10 @@ class EstimatedCosts:
     (unknown lengths count as one). An op whose shapes depend on data is costed at their upper bounds, and has
     `CostSource.BOUNDED`.
 
-    Every output counts as separate memory, also where TensorFlow passes a tensor on without a copy (`Identity`,
-    `ReadVariableOp`, `Reshape`): an output has one number of bytes, and a transfer needs them in any case. The
-    estimator reports no temporary memory for most ops, the workspace of a convolution among them: it is then 0. An op
-    in a while loop has the loop's trips; where these are not known one trip counts, and a note says so.
+    An output that shares its buffer with an input or a variable (`Identity`, `ReadVariableOp`, `Reshape`) is named with
+    it: see `shared_buffers.py`. The estimator reports no temporary memory for most ops, the workspace of a convolution
+    among them: it is then 0. An op in a while loop has the loop's trips; where these are not known one trip counts, and
+    a note says so.
     """
 
     def costs_of(
@@ -80,6 +80,7 @@ def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> C
         flops=arrays["flops"].astype(np.int64, copy=False),
         trips=arrays["trips"].astype(np.int64, copy=False),
         moved_bytes=arrays["moved_bytes"].astype(np.int64, copy=False),
+        buffer_of_output=arrays["buffer_of_output"].astype(np.int64, copy=False),
         float_type=arrays["float_type"].astype(np.uint8, copy=False),
     )
 

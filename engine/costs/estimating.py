@@ -23,6 +23,7 @@ from engine.costs.costs import CostSource, no_reasons, work_time_us
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
 from engine.costs.evaluation.known import Items, Known, shape_of_message
+from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.queries import Calls, Query, query_of
 from engine.costs.evaluation.walk import Evaluation, evaluate
 from engine.costs.float_types import float_types
@@ -33,6 +34,7 @@ from engine.costs.input_shapes import ITERATORS, declared_shape, given_shapes
 from engine.costs.isolated import OpWork, summed, works_of
 from engine.costs.placeholders import GraphToCost, graph_to_cost, replace_feeds
 from engine.costs.shapes import OutputShapes, inferred_outputs, least_bytes, output_shapes
+from engine.costs.shared_buffers import buffers_of_outputs
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, SettingsError, shortened
 from engine.events import Json
@@ -106,8 +108,16 @@ def estimate(
         "trips": found.trips,
         "moved_bytes": work.moved_bytes,
         "float_type": float_type,
+        "buffer_of_output": _buffers(messages, found),
     }
     return arrays, _findings(messages, found)
+
+
+def _buffers(messages: GraphMessages, found: Estimate) -> NDArray[np.int64]:
+    nodes = messages.nodes
+    types = NodeTypes(nodes, messages.rest.library)
+    _, order, _, _ = plan_of(nodes, {node.name: index for index, node in enumerate(nodes)})
+    return buffers_of_outputs(nodes, types, order, found.shapes.offset, found.shapes.bytes, found.trips)
 
 
 def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:

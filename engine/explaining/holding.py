@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.passed_buffers import NOT_PASSED, passing_edges
 from engine.simulator.timeline import NO_OUTPUT, NOT_WAITED, Held, Timeline
 from engine.simulator.topology import consumers_by_producer
 
@@ -104,9 +105,14 @@ def _input_places(graph: ComputationGraph) -> NDArray[np.int64]:
 class Holders:
     """Who holds bytes until when: what would free them earlier."""
 
-    def __init__(self, timeline: Timeline, graph: ComputationGraph) -> None:
-        """`graph` is the executed part."""
-        self._timeline, self._graph = timeline, graph
+    def __init__(self, timeline: Timeline, graph: ComputationGraph, costs: Costs) -> None:
+        """`graph` and `costs` are the executed part."""
+        self._timeline, self._graph, self._offset = timeline, graph, costs.output_offset
+        edge_of_output = passing_edges(graph, costs)
+        passing = np.flatnonzero(edge_of_output != NOT_PASSED)
+        self._passing = passing[np.argsort(edge_of_output[passing], kind="stable")]
+        """outputs that pass a buffer on, by the edge that brings it"""
+        self._passed_edges = edge_of_output[self._passing]
         self._edges, self._first = consumers_by_producer(graph)
         self._end_us = np.concatenate((timeline.end_us, timeline.transfers.end_us))
 
@@ -121,17 +127,35 @@ class Holders:
             return NOT_WAITED
         if held == Held.TEMPORARY:
             return op
-        users = self._users(op, int(holdings.output[holding]), int(holdings.device[holding]))
+        users = self._users_of_buffer(op, int(holdings.output[holding]), int(holdings.device[holding]))
         if held == Held.OUTPUT:
             users = np.append(users, op)
         return int(users[self._end_us[users].argmax()])
 
-    def _users(self, op: int, output: int, device: int) -> NDArray[np.int64]:
-        """What needs the bytes of an output on `device`: ops there and, on the producer's device, transfers."""
+    def _users_of_buffer(self, op: int, output: int, device: int) -> NDArray[np.int64]:
+        """What needs the bytes of an output on `device`, and those of the outputs there that share its buffer."""
         edges = self._edges[self._first[op] : self._first[op + 1]]
         if output == NO_OUTPUT:  # all outputs of an op, in the published memory model
             return np.asarray(self._graph.edge_target[edges], dtype=np.int64)
-        edges = edges[self._graph.edge_output[edges] == output]
+        users, waiting = [np.empty(0, dtype=np.int64)], [(op, output)]
+        while waiting:
+            op, output = waiting.pop()
+            edges = self._edges[self._first[op] : self._first[op + 1]]
+            edges = edges[self._graph.edge_output[edges] == output]
+            users.append(self._users(op, edges, device))
+            waiting += self._passed_on(edges[self._timeline.device_of_op[self._graph.edge_target[edges]] == device])
+        return np.concatenate(users)
+
+    def _passed_on(self, edges: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """(op, output) that pass on what these edges bring."""
+        first, beyond = (np.searchsorted(self._passed_edges, edges, side) for side in ("left", "right"))
+        outputs = [self._passing[one:other] for one, other in zip(first.tolist(), beyond.tolist(), strict=True)]
+        found = np.concatenate(outputs) if outputs else np.empty(0, dtype=np.int64)
+        owners = np.searchsorted(self._offset, found, side="right") - 1
+        return list(zip(owners.tolist(), (found - self._offset[owners]).tolist(), strict=True))
+
+    def _users(self, op: int, edges: NDArray[np.int64], device: int) -> NDArray[np.int64]:
+        """The consumers of `edges`, an output of `op`, on `device` and, on the producer's device, the transfers."""
         here = self._timeline.device_of_op[self._graph.edge_target[edges]] == device
         users = np.asarray(self._graph.edge_target[edges[here]], dtype=np.int64)
         if self._timeline.device_of_op[op] != device:

@@ -234,7 +234,7 @@ class Session:
             slack_us=slack_of(timeline, simulator.executed),
             class_of_holding=class_of_holding(timeline, self._class_of_op),
             peaks=peaks_of(timeline, self._class_of_op),
-            holders=Holders(timeline, simulator.executed),
+            holders=Holders(timeline, simulator.executed, simulator.executed_costs),
         )
 
     @cached_property

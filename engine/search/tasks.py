@@ -200,7 +200,7 @@ def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
 
 
 def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[groups] rough bytes of each group: the persistent bytes of its ops and their outputs.
+    """[groups] rough bytes of each group: the persistent bytes of its ops and the buffers that they make.
 
     Where all outputs at once would fill more than `MOST_FILLED` of the cluster's memory, each is scaled down to fit,
     since the step frees outputs while it runs.
@@ -209,7 +209,7 @@ def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
     groups = problem.group_count
     kept, given = np.zeros(groups), np.zeros(groups)
     np.add.at(kept, problem.grouping.group_of_op, costs.persistent_bytes.astype(np.float64))
-    np.add.at(given, problem.grouping.group_of_op, costs.bytes_of_op().astype(np.float64))
+    np.add.at(given, problem.grouping.group_of_op, costs.new_bytes_of_op().astype(np.float64))
     room = max(0.0, MOST_FILLED * float(problem.memory_bytes.sum()) - kept.sum())
     share = min(1.0, room / given.sum()) if given.sum() > 0 else 1.0
     return np.asarray(kept + share * given)

@@ -21,6 +21,7 @@ from engine.errors import CostError, shortened
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.executed import executed_part
+from engine.simulator.passed_buffers import roots
 from engine.simulator.path_bounds import Paths, connected_parts, earliest_ends, least_tails, least_when_cut
 from engine.simulator.topology import consumers_by_producer, topological_order
 from engine.simulator.work_bound import work_bound_us
@@ -151,11 +152,18 @@ def _bytes_on_one_device(
         np.maximum.at(most, part, costs.bytes_of_op())
         return most
     np.add.at(persistent, part, costs.persistent_bytes)
-    needed = costs.bytes_of_op() + costs.temporary_bytes
+    needed = costs.new_bytes_of_op() + costs.temporary_bytes
     data = graph.edge_output != CONTROL
     flow = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
-    taken = np.unique(np.stack((graph.edge_target[data], flow)), axis=1)
-    np.add.at(needed, taken[0], costs.output_bytes[taken[1]])
+    buffer = _buffers_on_one_device(costs)[flow]
+    taken = np.unique(np.stack((graph.edge_target[data], buffer)), axis=1)
+    np.add.at(needed, taken[0], costs.new_bytes()[taken[1]])
     lasting = np.all(costs.time_on_devices(cluster.devices) != 0, axis=0)
     np.maximum.at(most, part[lasting], needed[lasting])
     return persistent + most
+
+
+def _buffers_on_one_device(costs: Costs) -> NDArray[np.int64]:
+    """[all outputs] the output that made each one's buffer, if all ops are on one device."""
+    buffers = costs.buffers()
+    return roots(np.where(buffers >= 0, buffers, np.arange(len(buffers))))

@@ -1,10 +1,10 @@
-"""The part of a graph that a step executes: in a branch that is not taken nothing runs and nothing is sent."""
+"""The part of a graph that a step executes: in a branch that is not taken nothing runs, and nothing is sent or held."""
 
 import dataclasses
 
 import numpy as np
 
-from engine.costs.costs import Costs
+from engine.costs.costs import OWN_BUFFER, Costs
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import ComputationGraph
 
@@ -21,8 +21,13 @@ def executed_part(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGra
     sent = trips_of_edges(graph, trips) > 0
     ends = {name: getattr(graph, name)[sent] for name in ("edge_source", "edge_target", "edge_output")}
     of_output = np.repeat(executed, np.diff(costs.output_offset))
+    buffers = costs.buffers()
+    passes_on = buffers >= 0
+    never_comes = ~(of_output & of_output[np.maximum(buffers, 0)])
+    buffers = np.where(passes_on & never_comes, OWN_BUFFER, buffers)
     return dataclasses.replace(graph, **ends), dataclasses.replace(
         costs,
         output_bytes=np.where(of_output, costs.output_bytes, 0),
         temporary_bytes=np.where(executed, costs.temporary_bytes, 0),
+        buffer_of_output=buffers if passes_on.any() else costs.buffer_of_output,
     )

@@ -1,13 +1,14 @@
 """The memory model `full`, compiled.
 
 Memory is counted in half-open intervals: bytes freed at a moment are gone before bytes taken at the same moment,
-whatever the order of the events, and bytes held for no time do not count.
+whatever the order of the events, and bytes held for no time do not count. A buffer that ops pass on is held once on a
+device, as long as anything there needs one of the outputs that share it.
 """
 
 import numpy as np
 
 from engine.files.compiled import inlined
-from engine.simulator.records import NO_INDEX, Scratch, Tables, shared_of
+from engine.simulator.records import NO_INDEX, Scratch, Tables, counted_of
 
 
 @inlined
@@ -20,17 +21,16 @@ def take_at_start(scratch: Scratch, device: int, start_us: float, held_bytes: in
 def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
     """Free at the end of `op` its temporaries, its outputs without consumers and inputs that no op here still needs."""
     freed = tables.ops[op].freed_bytes
-    for place in range(*shared_of(tables, op)):
-        shared = tables.shared[place]
-        copy = scratch.copy_of_shared[place]
-        if copy == NO_INDEX:
-            scratch.flow_holders[shared.flow] -= 1
-            left = scratch.flow_holders[shared.flow]
+    for place in range(*counted_of(tables, op)):
+        counted = tables.counted[place]
+        copy = scratch.copy_of_counted[place]
+        if copy != NO_INDEX:
+            scratch.entries[copy].holders += counted.passed - 1
+            freed += tables.flows[counted.flow].bytes if scratch.entries[copy].holders == 0 else 0
+        elif counted.passed == 0:
+            freed += release(tables, scratch, counted.flow)
         else:
-            scratch.entries[copy].holders -= 1
-            left = scratch.entries[copy].holders
-        if left == 0:
-            freed += shared.bytes
+            scratch.flow_holders[counted.flow] += counted.passed - 1
     state = scratch.devices[device]
     start_us, level, peak = state.starting_us, state.level_bytes, state.peak_bytes
     if start_us <= now:
@@ -42,6 +42,28 @@ def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: f
     state.peak_bytes = max(peak, level if now > start_us else peak)
     state.level_bytes = level - freed
     state.changed_us = now
+
+
+@inlined
+def release(tables: Tables, scratch: Scratch, flow: int) -> int:
+    """Note that one holder of `flow` on its producer's device needs it no more; returns the bytes that this frees.
+
+    The last holder of a flow that passes a buffer on frees the input from which it comes.
+    """
+    freed: int = 0
+    while True:
+        scratch.flow_holders[flow] -= 1
+        if scratch.flow_holders[flow] > 0:
+            return freed
+        freed += int(tables.flows[flow].new_bytes)
+        place = tables.flows[flow].passed_by
+        if place == NO_INDEX:
+            return freed
+        flow = tables.counted[place].flow
+        copy = scratch.copy_of_counted[place]
+        if copy != NO_INDEX:
+            scratch.entries[copy].holders -= 1
+            return freed + (int(tables.flows[flow].bytes) if scratch.entries[copy].holders == 0 else 0)
 
 
 @inlined

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.simulator.timeline import NO_OUTPUT, Held, Holdings, MemoryCurve, Transfers
+from engine.simulator.passed_buffers import NOT_PASSED, passing_edges, roots
+from engine.simulator.timeline import NO_OUTPUT, NOT_SENT, Held, Holdings, MemoryCurve, Transfers
 
 
 class ExecutedStep(Protocol):
@@ -91,33 +92,46 @@ def full_holdings(step: ExecutedStep) -> Holdings:
     collected.add(Held.TEMPORARY, ops, NO_OUTPUT, device, step.start_us, step.end_us, step.costs.temporary_bytes)
     owner = np.repeat(ops, np.diff(step.costs.output_offset))
     output = np.arange(len(owner)) - step.costs.output_offset[owner]
-    until_us = _outputs_until(step, owner)
-    collected.add(Held.OUTPUT, owner, output, device[owner], step.start_us[owner], until_us, step.costs.output_bytes)
-    _add_copies(step, collected)
+    copies = _Copies(step)
+    until_us = _until(step, owner, copies)
+    of_outputs, of_copies = until_us[: len(owner)], until_us[len(owner) :]
+    collected.add(Held.OUTPUT, owner, output, device[owner], step.start_us[owner], of_outputs, step.costs.new_bytes())
+    made, of = step.transfers, copies.transfer
+    collected.add(Held.COPY, made.op[of], made.output[of], copies.device, made.end_us[of], of_copies, made.bytes[of])
     return collected.holdings()
 
 
-def _outputs_until(step: ExecutedStep, owner: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[all outputs] the time when the op, its last consumer on its device and its last transfer have ended."""
-    until = step.end_us[owner]
+class _Copies:
+    """The copies of outputs on other devices, each from its arrival until the last op there that needs it has ended."""
+
+    def __init__(self, step: ExecutedStep) -> None:
+        sent = np.flatnonzero(step.transfer_of_edge >= 0)
+        ends = np.stack((step.transfer_of_edge[sent], step.device_of_op[step.graph.edge_target[sent]]))
+        (self.transfer, self.device), copy = np.unique(ends, axis=1, return_inverse=True)
+        self.of_edge = np.full(step.graph.edge_count, NOT_SENT, dtype=np.int64)
+        """[edges] the copy that the consumer takes, or `NOT_SENT`"""
+        self.of_edge[sent] = copy.ravel()
+
+
+def _until(step: ExecutedStep, owner: NDArray[np.int64], copies: _Copies) -> NDArray[np.float64]:
+    """[all outputs + copies] when the op, the last consumer there, and of an output its last transfer have ended.
+
+    A buffer that ops on its device pass on is needed as long as any output that shares it.
+    """
+    until = np.concatenate((step.end_us[owner], np.zeros(len(copies.transfer))))
     data = step.graph.edge_output != CONTROL
     output = step.costs.output_offset[step.graph.edge_source] + step.graph.edge_output
-    local = data & (step.transfer_of_edge < 0)
-    np.maximum.at(until, output[local], step.end_us[step.graph.edge_target[local]])
+    buffer_of_edge = np.where(copies.of_edge < 0, output, len(owner) + copies.of_edge)
+    taken = data | (copies.of_edge >= 0)
+    np.maximum.at(until, buffer_of_edge[taken], step.end_us[step.graph.edge_target[taken]])
     sent = data & (step.transfer_of_edge >= 0)
     np.maximum.at(until, output[sent], step.transfers.end_us[step.transfer_of_edge[sent]])
+    parents = np.arange(len(until))
+    edges = passing_edges(step.graph, step.costs)
+    passing = np.flatnonzero(edges != NOT_PASSED)
+    parents[passing] = buffer_of_edge[edges[passing]]
+    np.maximum.at(until, roots(parents), until.copy())
     return until
-
-
-def _add_copies(step: ExecutedStep, collected: _Collected) -> None:
-    """Add the copies: each is on its device from arrival until the last consumer there has ended."""
-    sent = np.flatnonzero(step.transfer_of_edge >= 0)
-    transfer, target = step.transfer_of_edge[sent], step.graph.edge_target[sent]
-    copies, copy = np.unique(np.stack((transfer, step.device_of_op[target])), axis=1, return_inverse=True)
-    until_us = np.zeros(copies.shape[1])
-    np.maximum.at(until_us, copy.ravel(), step.end_us[target])
-    made, of = step.transfers, copies[0]
-    collected.add(Held.COPY, made.op[of], made.output[of], copies[1], made.end_us[of], until_us, made.bytes[of])
 
 
 def published_holdings(step: ExecutedStep) -> Holdings:

@@ -1,9 +1,11 @@
 """The arrays of records that the event loop reads and writes: one record an op, flow, edge, device or channel.
 
 A flow is one output of one op (or its control signal) that has consumers. An entry is one edge, in the order of flows:
-by producer, then output (the control signal first), then the consumer's name. A shared input is one edge of a flow
-with several consumers: the loop counts them to know which takes the bytes last; a single consumer is always the last.
-A transfer's index is that of the first entry that it serves, a copy's that of the first entry on its device.
+by producer, then output (the control signal first), then the consumer's name. A counted input is one edge of a flow
+with several consumers, or of one whose buffer is passed on: the loop counts them to know which takes the bytes last; a
+single consumer is always the last. A flow that passes a buffer on holds the input from which it comes, until nothing
+needs the flow any more. A transfer's index is that of the first entry that it serves, a copy's that of the first entry
+on its device.
 
 Why records: fields that are used together lie together, and few arrays keep calls between compiled functions cheap.
 Indices are unsigned, so that no code is spent on negative ones.
@@ -39,9 +41,9 @@ OP = np.dtype(
     [
         ("flow_first", "u4"),  # the op's flows are those from here to the next op's
         ("entry_first", "u4"),  # likewise its entries
-        ("shared_first", "u4"),  # likewise its shared inputs
+        ("counted_first", "u4"),  # likewise its counted inputs
         ("order", "i4"),  # rank of its end among simultaneous arrivals: by name
-        ("held_bytes", "i8"),  # taken at its start: outputs and temporaries
+        ("held_bytes", "i8"),  # taken at its start: new buffers of outputs, and temporaries
         ("freed_bytes", "i8"),  # freed at its end: temporaries, outputs without consumers, inputs that only it takes
     ],
     align=True,
@@ -51,7 +53,9 @@ FLOW = np.dtype(
         ("producer", "u4"),
         ("entry_first", "u4"),  # the flow's entries are those from here to the next flow's
         ("order", "i4"),  # rank of its arrival among simultaneous ones: right after its producer's end
-        ("bytes", "i8"),
+        ("passed_by", "u4"),  # the counted input of its producer whose buffer it passes on, or NO_INDEX
+        ("bytes", "i8"),  # of a transfer, and of a copy
+        ("new_bytes", "i8"),  # of the buffer on its producer's device; 0 where that is another's
     ],
     align=True,
 )
@@ -59,12 +63,18 @@ ENTRY = np.dtype(
     [
         ("consumer", "u4"),
         ("flow", "u4"),
-        ("shared", "u4"),  # its index among the shared inputs, or NO_INDEX
+        ("counted", "u4"),  # its index among the counted inputs, or NO_INDEX
         ("by_file", "u4"),  # place by place, the entries of an op in the order of the file
     ],
     align=True,
 )
-SHARED = np.dtype([("flow", "u4"), ("bytes", "i8")], align=True)
+COUNTED = np.dtype(
+    [
+        ("flow", "u4"),
+        ("passed", "i4"),  # flows of its consumer that pass its buffer on
+    ],
+    align=True,
+)
 LINK = np.dtype([("bandwidth_bytes_per_us", "f8"), ("latency_us", "f8")], align=True)
 
 OP_STATE = np.dtype(
@@ -144,8 +154,8 @@ class Tables(NamedTuple):
     """[flows + 1] number of entries of each"""
     by_name: NDArray[np.uint32]
     """[edges] place by place, the consumers of an op by name over all its flows"""
-    shared: Records
-    """[shared inputs] by consumer"""
+    counted: Records
+    """[counted inputs] by consumer"""
     links: Records
     """[devices · devices]"""
     time_us: NDArray[np.float64]
@@ -180,8 +190,8 @@ class Scratch(NamedTuple):
     """[edges]"""
     flow_holders: NDArray[np.int32]
     """[flows + 1] holders of the output on its producer's device: all entries, until some turn out to be remote"""
-    copy_of_shared: NDArray[np.uint32]
-    """[shared inputs] the copy, or `NO_INDEX` where the producer is on the same device"""
+    copy_of_counted: NDArray[np.uint32]
+    """[counted inputs] the copy, or `NO_INDEX` where the producer is on the same device"""
     slots: Records
     """[a power of two] the next event of each device, then of each channel, infinite for none; without channels the
     slot behind the devices holds the first of all transfers"""
@@ -208,9 +218,9 @@ def entries_of(tables: Tables, op: int) -> tuple[int, int]:
 
 
 @inlined
-def shared_of(tables: Tables, op: int) -> tuple[int, int]:
-    """The range of the shared inputs of `op`: the first and one behind the last."""
-    return tables.ops[op].shared_first, tables.ops[op + 1].shared_first
+def counted_of(tables: Tables, op: int) -> tuple[int, int]:
+    """The range of the counted inputs of `op`: the first and one behind the last."""
+    return tables.ops[op].counted_first, tables.ops[op + 1].counted_first
 
 
 @inlined
@@ -231,7 +241,7 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.first_ops),
         borrowed(tables.flow_sizes),
         borrowed(tables.by_name),
-        borrowed(tables.shared),
+        borrowed(tables.counted),
         borrowed(tables.links),
         borrowed(tables.time_us),
         borrowed(tables.output_bytes),
@@ -253,7 +263,7 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
         borrowed(scratch.next_task),
         borrowed(scratch.entries),
         borrowed(scratch.flow_holders),
-        borrowed(scratch.copy_of_shared),
+        borrowed(scratch.copy_of_counted),
         borrowed(scratch.slots),
         borrowed(scratch.winners),
         borrowed(scratch.in_flight),

@@ -163,10 +163,10 @@ class Simulator:
             group_of_op = np.arange(ops, dtype=np.int32)
         _check_groups(graph, group_of_op)
         self.group_count = int(group_of_op.max()) + 1
-        self.executed, self._executed_costs = executed_part(graph, costs)
+        self.executed, self.executed_costs = executed_part(graph, costs)
         if self.executed is not graph:
             topological_order(graph)  # the ops that are not executed must have no cycle either
-        self.tables, self._numbering = make_tables(self.executed, self._executed_costs, cluster, group_of_op)
+        self.tables, self._numbering = make_tables(self.executed, self.executed_costs, cluster, group_of_op)
         self.group_of_op = group_of_op
         self._scratches: deque[Scratch] = deque()
 
@@ -199,7 +199,7 @@ class Simulator:
         check_sizes(self.graph, costs, cluster)
         other = copy.copy(self)
         other.costs, other.cluster = costs, cluster
-        _, other._executed_costs = executed_part(self.graph, costs)
+        _, other.executed_costs = executed_part(self.graph, costs)
         other.tables = with_times(self.tables, self._numbering, costs, cluster)
         other._scratches = deque()
         return other
@@ -223,7 +223,7 @@ class Simulator:
         step_time_us = simulate_step(self.tables, scratch, checked)
         if np.isnan(step_time_us):
             self._raise_missing_time(checked)
-        part = self.executed, self._executed_costs
+        part = self.executed, self.executed_costs
         recording = Recording(*part, self.cluster, self.tables, self._numbering, scratch)
         return recording.timeline(step_time_us)
 

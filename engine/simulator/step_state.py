@@ -24,7 +24,7 @@ def reset(tables: Tables, scratch: Scratch) -> None:
         state.level_bytes = 0
     if tables.model[0].full_memory:
         scratch.flow_holders[:] = tables.flow_sizes
-        scratch.copy_of_shared[:] = NO_INDEX
+        scratch.copy_of_counted[:] = NO_INDEX
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
         scratch.channels[channel].head = scratch.channels[channel].last_inline = NO_INDEX

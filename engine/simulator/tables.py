@@ -10,6 +10,7 @@ from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator import records as kinds_of
+from engine.simulator.passed_buffers import NOT_PASSED, passing_edges
 from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
 from engine.simulator.topology import topological_order
 
@@ -69,7 +70,7 @@ def make_tables(
         first_ops=flat.number[_start_first(graph, costs)].astype(np.uint32),
         flow_sizes=np.append(flat.flow_size, 0).astype(np.int32),
         by_name=flat.by_name.astype(np.uint32),
-        shared=_shared_records(flat),
+        counted=_counted_records(flat),
         links=_link_records(cluster),
         time_us=_op_times_us(costs, cluster, ops),
         output_bytes=costs.bytes_of_op()[ops],
@@ -153,15 +154,30 @@ class _Flat:
         self.flow_bytes = _flow_bytes(costs, ops[self.flow_source], flow_output)
         self.has_trips = bool((costs.trips_of_op() != 1).any())
         self.edge_trips = trips_of_edges(graph, costs.trips_of_op())
-        flow_of_edge = self.flow_of_entry[self.entry_of_edge]
+        self.flow_of_edge = self.flow_of_entry[self.entry_of_edge]
+        self._find_buffers(graph, costs, flow_output)
         by_target = np.lexsort((edges, self.target))
-        self.shared_edges = by_target[self.flow_size[flow_of_edge[by_target]] > 1]
-        """[shared inputs] → edge"""
-        self.shared_flow = flow_of_edge[self.shared_edges]
+        self.counted_edges = by_target[self.is_counted[self.flow_of_edge[by_target]]]
+        """[counted inputs] → edge"""
         everything = np.concatenate((np.arange(self.op_count), self.flow_source))
         outputs = np.concatenate((np.full(self.op_count, OWN_END), flow_output))
         self.order = _inverse(np.lexsort((outputs, rank[everything])))
         """[ops + flows] rank among simultaneous arrivals: by producer's name, its own end first, then by output"""
+
+    def _find_buffers(self, graph: ComputationGraph, costs: Costs, flow_output: NDArray[np.int64]) -> None:
+        """Find the flows that pass an input's buffer on, the bytes of the others' buffers, and what must be counted."""
+        passed_by, new_bytes = passing_edges(graph, costs), costs.new_bytes()
+        data = np.flatnonzero(flow_output != CONTROL)
+        output = costs.output_offset[self.ops[self.flow_source[data]]] + flow_output[data]
+        self.edge_passed = np.full(len(self.flow_bytes), NOT_PASSED)
+        """[flows] the edge whose buffer each passes on, or `NOT_PASSED`"""
+        self.edge_passed[data] = passed_by[output]
+        self.new_bytes = self.flow_bytes.copy()
+        """[flows] bytes of the buffer on its producer's device; 0 where that is another's"""
+        self.new_bytes[data] = new_bytes[output]
+        self.is_counted = (self.flow_size > 1) | (self.new_bytes != self.flow_bytes) | (self.edge_passed >= 0)
+        passed = self.edge_passed[self.edge_passed >= 0]
+        self.is_counted[self.flow_of_edge[passed]] = True
 
 
 def _op_records(flat: _Flat, costs: Costs) -> Records:
@@ -169,13 +185,13 @@ def _op_records(flat: _Flat, costs: Costs) -> Records:
     records = records_of(count + 1, kinds_of.OP)
     records.flow_first[:] = first_of_each(flat.flow_source, count)
     records.entry_first[:] = first_of_each(flat.source, count)
-    records.shared_first[:] = first_of_each(flat.target[flat.shared_edges], count)
+    records.counted_first[:] = first_of_each(flat.target[flat.counted_edges], count)
     records.order[:count] = flat.order[:count]
-    held = (costs.bytes_of_op() + costs.temporary_bytes)[flat.ops]
+    held = (costs.new_bytes_of_op() + costs.temporary_bytes)[flat.ops]
     records.held_bytes[:count] = held
     freed = held.copy()
-    np.subtract.at(freed, flat.flow_source, flat.flow_bytes)
-    alone = flat.flow_size == 1
+    np.subtract.at(freed, flat.flow_source, flat.new_bytes)
+    alone = ~flat.is_counted
     consumers = flat.target[flat.entries[np.cumsum(flat.flow_size)[alone] - 1]]
     np.add.at(freed, consumers, flat.flow_bytes[alone])
     records.freed_bytes[:count] = freed
@@ -188,7 +204,11 @@ def _flow_records(flat: _Flat) -> Records:
     records.producer[:count] = flat.flow_source
     records.entry_first[:] = first_of_each(flat.flow_of_entry, count)
     records.order[:count] = flat.order[flat.op_count :]
-    records.bytes[:count] = flat.flow_bytes
+    records.bytes[:count], records.new_bytes[:count] = flat.flow_bytes, flat.new_bytes
+    passed_by = np.full(count + 1, NO_INDEX)
+    passing = np.flatnonzero(flat.edge_passed >= 0)
+    passed_by[passing] = _places(flat)[flat.edge_passed[passing]]
+    records.passed_by = passed_by
     return records
 
 
@@ -196,15 +216,21 @@ def _entry_records(flat: _Flat) -> Records:
     records = records_of(len(flat.entries), kinds_of.ENTRY)
     records.consumer = flat.target[flat.entries]
     records.flow, records.by_file = flat.flow_of_entry, flat.by_file
-    shared = np.full(len(records), NO_INDEX)
-    shared[flat.entry_of_edge[flat.shared_edges]] = np.arange(len(flat.shared_edges))
-    records.shared = shared
+    records.counted = _places(flat)[flat.entries]
     return records
 
 
-def _shared_records(flat: _Flat) -> Records:
-    records = records_of(len(flat.shared_edges), kinds_of.SHARED)
-    records.flow, records.bytes = flat.shared_flow, flat.flow_bytes[flat.shared_flow]
+def _places(flat: _Flat) -> NDArray[np.int64]:
+    """[edges] the place of each among the counted inputs, or `NO_INDEX`."""
+    places = np.full(len(flat.entries), NO_INDEX)
+    places[flat.counted_edges] = np.arange(len(flat.counted_edges))
+    return places
+
+
+def _counted_records(flat: _Flat) -> Records:
+    records = records_of(len(flat.counted_edges), kinds_of.COUNTED)
+    passed = np.bincount(flat.edge_passed[flat.edge_passed >= 0], minlength=len(flat.entries))
+    records.flow, records.passed = flat.flow_of_edge[flat.counted_edges], passed[flat.counted_edges]
     return records
 
 
@@ -234,7 +260,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         next_task=np.zeros(ops + edges if cluster.contention == Contention.SENDER else 0, np.uint32),
         entries=records_of(edges, kinds_of.ENTRY_STATE),
         flow_holders=np.zeros(len(tables.flows), np.int32),
-        copy_of_shared=np.zeros(len(tables.shared), np.uint32),
+        copy_of_counted=np.zeros(len(tables.counted), np.uint32),
         slots=events,
         winners=winners,
         in_flight=records_of(edges if cluster.contention in NO_CHANNELS else 0, kinds_of.FLIGHT),

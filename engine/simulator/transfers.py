@@ -5,7 +5,7 @@ import numpy as np
 from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE, SENDER_CODE
 from engine.files.compiled import inlined
 from engine.simulator.event_queue import fly, land, set_event
-from engine.simulator.held_memory import change_memory, take_at_start
+from engine.simulator.held_memory import change_memory, release, take_at_start
 from engine.simulator.records import (
     NO_INDEX,
     NOT_QUEUED,
@@ -108,8 +108,8 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
         state = scratch.entries[entry]
         state.transfer, state.copy, state.next_served = transfer, copy, NO_INDEX
         scratch.entries[copy].holders += 1
-        if tables.entries[entry].shared != NO_INDEX:
-            scratch.copy_of_shared[tables.entries[entry].shared] = copy
+        if tables.entries[entry].counted != NO_INDEX:
+            scratch.copy_of_counted[tables.entries[entry].counted] = copy
     scratch.flow_holders[flow] = holders + transfers
     return transfers, transfer
 
@@ -124,6 +124,9 @@ def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry:
     state.time_us = _transfer_us(tables, scratch, flow, device, destination)
     state.transfer = state.copy = entry
     state.next_served, state.next_transfer = NO_INDEX, NOT_QUEUED
+    if tables.entries[entry].counted != NO_INDEX:
+        state.holders = 1
+        scratch.copy_of_counted[tables.entries[entry].counted] = entry
     return 1, entry
 
 
@@ -233,10 +236,9 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
 def free_sent(tables: Tables, scratch: Scratch, transfer: int, device: int, now: float) -> None:
     """Free the output on its producer's `device` if nothing there needs it after this transfer."""
     if tables.model[0].full_memory:
-        flow = tables.entries[transfer].flow
-        scratch.flow_holders[flow] -= 1
-        if scratch.flow_holders[flow] == 0:
-            change_memory(scratch, device, now, -tables.flows[flow].bytes)
+        freed = release(tables, scratch, tables.entries[transfer].flow)
+        if freed != 0:
+            change_memory(scratch, device, now, -freed)
 
 
 @inlined

@@ -113,7 +113,7 @@ def test_what_is_held_at_the_peak_adds_up_to_it(case: Case) -> None:
     classes = persistent_classes(case.graph, case.costs)
     for simulator, timeline in steps(case):
         ends_us = np.concatenate((timeline.end_us, timeline.transfers.end_us))
-        holders = Holders(timeline, simulator.executed)
+        holders = Holders(timeline, simulator.executed, simulator.executed_costs)
         for device, peak in enumerate(peaks_of(timeline, classes)):
             assert peak.bytes_of_class.sum() == timeline.peak_bytes[device]
             sizes = timeline.holdings.bytes[peak.holdings]

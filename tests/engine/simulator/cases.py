@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import Costs, CostSource
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 GB = 10**9
@@ -70,8 +70,9 @@ def make_costs(
     outputs: Sequence[Sequence[int]],
     held: Sequence[tuple[int, int]],
     trips: Sequence[int] = (),
+    buffers: Sequence[int] = (),
 ) -> Costs:
-    """`held`: persistent and temporary bytes of each op."""
+    """`held`: persistent and temporary bytes of each op. `buffers` [outputs] as `Costs.buffer_of_output`."""
     return Costs(
         kinds=kinds,
         time_us=time_us,
@@ -81,6 +82,7 @@ def make_costs(
         temporary_bytes=np.array([temporary for _, temporary in held], dtype=np.int64),
         source=np.full(len(outputs), CostSource.GIVEN, dtype=np.uint8),
         trips=np.array(trips, dtype=np.int64),
+        buffer_of_output=np.array(buffers, dtype=np.int64),
     )
 
 
@@ -167,6 +169,21 @@ def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
 
 
 @st.composite
+def _buffers(draw: st.DrawFn, graph: ComputationGraph, outputs: Sequence[Sequence[int]]) -> list[int]:
+    """[outputs] drawn buffers: own, a variable's, or that of any input of the op."""
+    first = np.cumsum([0] + [len(sizes) for sizes in outputs]).tolist()
+    taken: dict[int, list[int]] = {}
+    for source, target, output in zip(graph.edge_source, graph.edge_target, graph.edge_output, strict=True):
+        if output != CONTROL:
+            taken.setdefault(int(target), []).append(first[int(source)] + int(output))
+    return [
+        draw(st.sampled_from([OWN_BUFFER, PERSISTENT_BUFFER, *taken.get(op, []), *taken.get(op, [])]))
+        for op, sizes in enumerate(outputs)
+        for _ in sizes
+    ]
+
+
+@st.composite
 def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placements: int = 8) -> Case:
     """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed.
 
@@ -182,10 +199,11 @@ def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placement
             times[row, op] = draw(TIMES)
     held = draw(st.lists(st.tuples(SIZES, SIZES), min_size=count, max_size=count))
     trips = draw(st.lists(TRIPS, min_size=count, max_size=count)) if draw(st.booleans()) else []
+    buffers = draw(_buffers(graph, outputs)) if draw(st.booleans()) else []
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return Case(
         graph=graph,
-        costs=make_costs(KINDS, times, outputs, held, trips),
+        costs=make_costs(KINDS, times, outputs, held, trips, buffers),
         cluster=cluster,
         placements=rng.integers(0, cluster.device_count, (placements, count), dtype=np.int32),
     )

@@ -47,33 +47,43 @@ def held_at_home(step: TwinStep) -> list[tuple[int, float, float, int]]:
     """(device, from, until, bytes) of what an op holds on its own device."""
     twin = step.twin
     held = []
-    sent: dict[tuple[int, int], float] = defaultdict(float)
-    for transfer in step.transfers:
-        key = (transfer.producer, transfer.output)
-        sent[key] = max(sent[key], transfer.end_us)
     for op, device in enumerate(step.device_of_op):
         held.append((device, 0.0, FOREVER, twin.persistent[op]))
         held.append((device, step.start[op], step.end[op], twin.temporary[op]))
-        until = [max(step.end[op], sent[(op, output)]) for output in range(len(twin.outputs[op]))]
-        for edge in twin.edges_out[op]:
-            _, consumer, output = twin.edges[edge]
-            if output >= 0 and step.device_of_op[consumer] == device:
-                until[output] = max(until[output], step.end[consumer])
-        held += [(device, step.start[op], until[o], size) for o, size in enumerate(twin.outputs[op])]
+        for output, size in enumerate(twin.outputs[op]):
+            if (op, output) not in twin.views and (op, output) not in twin.passes_on:
+                held.append((device, step.start[op], until(step, op, output), size))
     return held
+
+
+def until(step: TwinStep, op: int, output: int) -> float:
+    """When the op, its transfers of the output, and all that needs it on its device have ended."""
+    sent = [each.end_us for each in step.transfers if (each.producer, each.output) == (op, output)]
+    here = step.device_of_op[op]
+    return max([step.end[op], *sent, *(needed_until(step, op, output, here))])
+
+
+def needed_until(step: TwinStep, op: int, output: int, device: int) -> list[float]:
+    """When each consumer of the output on `device`, and what needs the consumer's outputs that share it, have ended."""
+    twin = step.twin
+    ends = []
+    for edge in twin.edges_out[op]:
+        _, consumer, taken = twin.edges[edge]
+        if taken == output and step.device_of_op[consumer] == device:
+            ends.append(step.end[consumer])
+            shared = [mine for mine, source in twin.passes_on.items() if mine[0] == consumer and source == (op, output)]
+            ends += [until(step, *mine) for mine in shared]
+    return ends
 
 
 def held_as_copies(step: TwinStep) -> list[tuple[int, float, float, int]]:
     """(device, from, until, bytes) of what was sent to the consumers' devices."""
     held = []
     for transfer in step.transfers:
-        until: dict[int, float] = defaultdict(float)
-        for edge in transfer.edges:
-            consumer = step.twin.edges[edge][1]
-            device = step.device_of_op[consumer]
-            until[device] = max(until[device], step.end[consumer])
         size = step.twin.bytes_of(transfer.producer, transfer.output)
-        held += [(device, transfer.end_us, end, size) for device, end in until.items()]
+        for device in {step.device_of_op[step.twin.edges[edge][1]] for edge in transfer.edges}:
+            end = max(needed_until(step, transfer.producer, transfer.output, device))
+            held.append((device, transfer.end_us, end, size))
     return held
 
 

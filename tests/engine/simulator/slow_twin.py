@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
-from engine.costs.costs import Costs
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.tables import INLINE_TYPES
 
@@ -61,6 +61,16 @@ class SlowTwin:
         ]
         bounds = costs.output_offset.tolist()
         self.outputs = [costs.output_bytes[low:high].tolist() for low, high in pairwise(bounds)]
+        owners = [(op, output) for op, sizes in enumerate(self.outputs) for output in range(len(sizes))]
+        buffers = costs.buffer_of_output.tolist() or [OWN_BUFFER] * len(owners)
+        self.passes_on = {
+            owners[index]: owners[buffer]
+            for index, buffer in enumerate(buffers)
+            if buffer >= 0 and self.trips[owners[buffer][0]] > 0
+        }
+        """(op, output) → the (op, output) among its inputs whose buffer it shares on one device"""
+        self.views = {owners[index] for index, buffer in enumerate(buffers) if buffer == PERSISTENT_BUFFER}
+        """outputs whose bytes are among the persistent ones"""
         self.persistent, self.temporary = costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist()
         for op, trips in enumerate(self.trips):
             if trips == 0:  # it never gives or uses anything
