@@ -31,6 +31,7 @@ from engine.policies.traits import is_far
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
+from engine.problem.memory_floor import require_room
 from engine.problem.robustness import Robustness, judged
 from engine.problem.step_timer import StepTimer
 from engine.problem.trivial import one_device_placements
@@ -103,7 +104,10 @@ class Run:
         """why the method ended before its budget was spent"""
 
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
-        """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`."""
+        """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`.
+
+        What no placement can fit in memory is refused before the search.
+        """
         rng = np.random.default_rng(self._request.seed)
         if self._choose is not None:
             self._choose.check(self._simple_placement())
@@ -111,6 +115,7 @@ class Run:
             load_network()  # these seconds are no part of the run's budget
         if checkpoint is None:
             self._emit_event(self._started())
+            require_room(self._problem, units_are_groups=not self._levels)
             self._emit_baselines()
             self._problem.begin()  # the baselines do not count in the run's budget, in seconds either
         else:
@@ -343,8 +348,15 @@ class Run:
             raise InfeasibleError(
                 f"none of the placements fits in memory ({self._problem.ledger.used:,} evaluated): "
                 f"the closest needs {_shortage(self._problem)}",
-                advice="use more or larger devices, or allow more evaluations",
+                advice=self._memory_advice(),
             )
+
+    def _memory_advice(self) -> str:
+        """What may help where no evaluated placement fits: more evaluations only if the method would use them."""
+        advice = "use more or larger devices"
+        if self._problem.ledger.spent:
+            return f"{advice}, or allow more evaluations"
+        return advice if self._request.method == "auto" else f"{advice}, or the method auto, which searches longer"
 
 
 def resumable(placer: Placer) -> ResumablePlacer:

@@ -138,11 +138,11 @@ def _cut_bound_us(
     part = connected_parts(graph.edge_source, graph.edge_target, graph.op_count)
     least_us = least_when_cut(paths, ends, tails, part)
     largest = max(device.memory_bytes for device in cluster.devices)
-    forced = (_bytes_on_one_device(graph, costs, cluster, part) > largest) & np.isfinite(least_us)
+    forced = (bytes_on_one_device(graph, costs, cluster, part) > largest) & np.isfinite(least_us)
     return float(least_us.max(where=forced, initial=0.0))
 
 
-def _bytes_on_one_device(
+def bytes_on_one_device(
     graph: ComputationGraph, costs: Costs, cluster: Cluster, part: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """[ops, at the first op of each part; else 0] the least bytes that a part needs if it is all on one device."""

@@ -1,0 +1,77 @@
+"""Bytes that every placement needs: what can be refused before a search, with the ops that need them.
+
+Two floors, neither of which any placement goes below:
+
+- a unit, ops that share a device in every placement, holds its variables, and the most that one of its ops needs while
+  it runs: its inputs, its outputs, its temporaries; that must fit one of the devices where the unit may be;
+- the variables of all ops together must fit all devices together.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import MemoryModel
+from engine.errors import InfeasibleError, shortened
+from engine.number_words import bytes_words
+from engine.problem.problem import PlacementProblem
+from engine.simulator.bound import bytes_on_one_device
+
+OPS_NAMED = 3
+
+
+def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
+    """Raise InfeasibleError where no placement can fit in memory, by these floors.
+
+    `units_are_groups`: whether a person fixed the groups, so that other groups could be smaller.
+    """
+    _require_room_for_variables(problem)
+    needed = _bytes_of_units(problem)
+    room = np.where(problem.allowed, problem.memory_bytes, 0).max(axis=1)
+    missing = needed - room
+    worst = int(missing.argmax())
+    if missing[worst] <= 0:
+        return
+    ops = np.flatnonzero(problem.simulator.group_of_op == worst)
+    raise InfeasibleError(
+        f"{_ops_words(problem, ops)} at least {bytes_words(int(needed[worst]))}, more than the "
+        f"{bytes_words(int(room[worst]))} of any device where {'they' if len(ops) > 1 else 'it'} may be",
+        advice=_advice(problem, ops, int(room[worst]), units_are_groups=units_are_groups),
+    )
+
+
+def _require_room_for_variables(problem: PlacementProblem) -> None:
+    needed, room = int(problem.costs.persistent_bytes.sum()), int(problem.memory_bytes.sum())
+    if problem.cluster.memory_model != MemoryModel.OUTPUTS and needed > room:
+        raise InfeasibleError(
+            f"the variables need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
+            advice="use more or larger devices",
+        )
+
+
+def _bytes_of_units(problem: PlacementProblem) -> NDArray[np.int64]:
+    """[units] the least bytes that each needs on its device."""
+    simulator, units = problem.simulator, problem.group_count
+    unit_of_op = simulator.group_of_op
+    first_op = np.full(units, len(unit_of_op))
+    np.minimum.at(first_op, unit_of_op, np.arange(len(unit_of_op)))
+    part = first_op[unit_of_op]
+    of_parts = bytes_on_one_device(simulator.executed, simulator.executed_costs, problem.cluster, part)
+    return np.asarray(of_parts[first_op], dtype=np.int64)
+
+
+def _ops_words(problem: PlacementProblem, ops: NDArray[np.int64]) -> str:
+    """The subject of the sentence, the ops with the most bytes named first."""
+    costs = problem.simulator.executed_costs
+    heaviest = ops[np.argsort(-(costs.persistent_bytes + costs.new_bytes_of_op())[ops], kind="stable")]
+    names = ", ".join(shortened(problem.graph.op_names[op]) for op in heaviest[:OPS_NAMED].tolist())
+    if len(ops) == 1:
+        return f"{names} needs"
+    return f"{len(ops):,} ops that share a device ({names}{', …' if len(ops) > OPS_NAMED else ''}) need"
+
+
+def _advice(problem: PlacementProblem, ops: NDArray[np.int64], room: int, *, units_are_groups: bool) -> str:
+    if units_are_groups and len(ops) > 1:
+        return "read the graph with groups auto or all, which have smaller groups, or use a larger device"
+    if problem.costs.persistent_bytes[ops].sum() > room:
+        return "use a larger device"
+    return "use a larger device, or a smaller batch"

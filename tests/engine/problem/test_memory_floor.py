@@ -1,0 +1,86 @@
+"""What no placement can fit is refused before the search, with the ops that need the memory and what helps."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from engine.api import Budget, PreparedGraph, RunRequest, place
+from engine.errors import InfeasibleError
+from engine.events import Baseline
+from engine.graphs.grouping.grouping import group_ops
+from tests.engine.placers.small_problems import one_group_an_op, small_cluster
+from tests.engine.simulator.cases import Op, graph_of
+from tests.engine.small_runs import Heard, events_of
+
+FITS = [Op("a", time_us=5, outputs=[400]), Op("b", ["a"], time_us=5, outputs=[400]), Op("c", ["b"], time_us=5)]
+
+
+def prepared(*ops: Op, pairs: tuple[tuple[int, int], ...] = (), groups: int | None = None) -> PreparedGraph:
+    """Ops of `pairs` share a device."""
+    graph, costs = graph_of(ops)
+    graph = dataclasses.replace(graph, must_colocate=np.array(pairs, dtype=np.int32).reshape(-1, 2))
+    return PreparedGraph(
+        graph, costs, one_group_an_op(graph, costs) if groups is None else group_ops(graph, costs, groups)
+    )
+
+
+def refusal(graph: PreparedGraph, method: str = "random", evaluations: int = 20) -> tuple[str, bool]:
+    """The error of a run on two devices of 1,000 bytes, and whether anything was evaluated before it."""
+    heard: Heard = []
+    request = RunRequest(small_cluster(2, memory_bytes=1000, cpu=False), method, Budget(evaluations), 0)
+    with pytest.raises(InfeasibleError) as caught:
+        place(graph, request, heard.append, lambda: False)
+    return str(caught.value), any(isinstance(event, Baseline) for event in events_of(heard))
+
+
+def test_variables_that_all_devices_together_cannot_hold() -> None:
+    ops = [Op(f"weight{at}", persistent=900) for at in range(3)]
+    assert refusal(prepared(*ops)) == (
+        "the variables need 2.64 KiB, more than the 1.95 KiB of all devices together; use more or larger devices",
+        False,
+    )
+
+
+def test_an_op_that_fits_no_device() -> None:
+    ops = [Op("large", time_us=5, outputs=[700]), Op("larger", ["large"], time_us=5, outputs=[600])]
+    assert refusal(prepared(*ops)) == (
+        "larger needs at least 1.27 KiB, more than the 0.98 KiB of any device where it may be; "
+        "use a larger device, or a smaller batch",
+        False,
+    )
+
+
+def test_co_located_variables_that_fit_no_device() -> None:
+    ops = [Op(f"weight{at}", persistent=300) for at in range(4)]
+    pairs = ((0, 1), (1, 2), (2, 3))
+    graph = prepared(*ops, pairs=pairs, groups=4)
+    sentence, evaluated = refusal(graph)
+    assert not evaluated
+    assert re.fullmatch(
+        r"4 ops that share a device \(weight\d, weight\d, weight\d, …\) need at least 1.17 KiB, more than the "
+        r"0.98 KiB of any device where they may be; read the graph with groups auto or all, .*",
+        sentence,
+    )
+
+
+def test_groups_that_a_person_fixed_can_be_smaller() -> None:
+    ops = [Op(f"weight{at}", ["start"], persistent=600) for at in range(3)]
+    sentence, _ = refusal(prepared(Op("start", time_us=5), *ops, groups=1))
+    assert "read the graph with groups auto or all" in sentence
+
+
+def test_more_evaluations_are_advised_only_where_the_method_would_use_them() -> None:
+    """Three weights of 600 on two devices of 1,000: each fits, and so does their sum, but no placement does."""
+    ops = [Op(f"weight{at}", persistent=600, time_us=5) for at in range(3)]
+    sentence, evaluated = refusal(prepared(*ops), "random")
+    assert evaluated
+    assert sentence.endswith("; use more or larger devices, or allow more evaluations")
+    sentence, _ = refusal(prepared(*ops), "exhaustive", 400)
+    assert sentence.endswith("; use more or larger devices, or the method auto, which searches longer")
+
+
+def test_what_fits_is_not_refused() -> None:
+    request = RunRequest(small_cluster(2, memory_bytes=1000, cpu=False), "random", Budget(20), 0)
+    assert place(prepared(*FITS), request, lambda _: None, lambda: False)["feasible"]
