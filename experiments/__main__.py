@@ -79,6 +79,7 @@ EXPERIMENTS = {
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "measured_rewards": Experiment("experiments.measured_rewards:run", "an hour of a quiet machine"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
+    "memory_peaks": Experiment("experiments.memory_peaks:run", "half an hour"),
     "merging_rules": Experiment("experiments.merging_rules:run", "an hour of one core"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),

@@ -1,0 +1,135 @@
+"""Peaks of memory: what TensorFlow's allocator held in measured steps on a CPU, beside the simulated peak.
+
+`python -m experiments memory_peaks` writes docs/results/memory_peaks.md and keeps each graph's figures in
+docs/results/kept/memory_peaks.jsonl, so that a second call continues. Each step runs on one device, in a process of
+its own, and is simulated with TensorFlow's order (`sender`). Ten graphs: training steps of the zoo, and inference and
+training of the suite of models.
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from engine import api
+from experiments.keeping.kept_results import KeptResults, of_any_code
+from experiments.models.making import file_of, make
+from experiments.models.model import SAVED_MODEL
+from experiments.models.registry import MODELS
+from experiments.pages import ReportLine, table_of_figures, write_page
+
+NAME = "memory_peaks"
+COMMAND = f"python -m experiments {NAME}"
+CLUSTER = '{"devices": [{"name": "/device:CPU:0", "kind": "CPU"}], "links": {"contention": "sender"}}'
+GROUPS, STEPS = 128, 3
+MEGABYTE = 1e6
+ABOVE, BELOW = 0.15, 0.05
+"""a simulated peak is right where it is at most this much above the measured one, or below it"""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredModel:
+    """A graph of the zoo, with its settings, or a model of the suite."""
+
+    name: str
+    words: str
+    settings: Mapping[str, api.Json] = field(default_factory=dict)
+
+    @property
+    def key(self) -> dict[str, api.Json]:
+        return {"name": self.name, "settings": dict(self.settings)}
+
+    def write(self, folder: Path) -> tuple[Path, api.ReadingOptions]:
+        """Write its file into `folder`; returns it with the options for reading it."""
+        if self.name in MODELS:
+            make(self.name, [SAVED_MODEL], folder)
+            return file_of(self.name, SAVED_MODEL, folder), MODELS[self.name].options(SAVED_MODEL, {})
+        path = folder / f"{self.name}.pb"
+        api.build(self.name, path, lambda *_: None, self.settings)
+        return path, api.ReadingOptions()
+
+
+GRAPHS = (
+    MeasuredModel("inception_v3", "Inception-V3, training, batch 8", {"batch": 8}),
+    MeasuredModel("nasnet", "NASNet, training, batch 8", {"batch": 8}),
+    MeasuredModel("nmt", "NMT, training, batch 128", {"batch": 128, "steps": 8, "units": 512, "vocabulary": 8000}),
+    MeasuredModel("resnet50", "ResNet50, inference"),
+    MeasuredModel("densenet121", "DenseNet121, inference"),
+    MeasuredModel("convnext_tiny", "ConvNeXtTiny, inference"),
+    MeasuredModel("unet", "U-Net, inference"),
+    MeasuredModel("lstm_40", "two looped LSTM layers, inference"),
+    MeasuredModel("fit_cnn", "`fit` of a CNN"),
+    MeasuredModel("fit_gpt", "`fit` of a transformer, AdamW"),
+)
+
+
+def run(folder: Path, report: ReportLine) -> str:
+    """Measure what is missing, write `folder`/memory_peaks.md, and return the page."""
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
+    for graph in GRAPHS:
+        if graph.key not in kept:
+            kept.add(graph.key, measured(graph))
+            report(f"{graph.words}: {kept[graph.key]}")
+    return write_page(folder, NAME, page(kept))
+
+
+def measured(graph: MeasuredModel) -> dict[str, api.Json]:
+    """`peak_bytes`, `simulated_peak_bytes` and what else is told of the one device."""
+    with tempfile.TemporaryDirectory() as work:
+        path, options = graph.write(Path(work))
+        prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), GROUPS, options=options)
+        placement: api.Json = dict.fromkeys(prepared.graph.op_names, "/device:CPU:0")
+        told = api.measure(
+            path,
+            path.suffix,
+            placement,
+            options,
+            api.MEASURING_LIMITS,
+            cluster=api.parse_cluster(CLUSTER),
+            steps=STEPS,
+            processes=True,
+        )
+    (device,) = cast(list[dict[str, Any]], told["memory"])
+    wanted = ("peak_bytes", "simulated_peak_bytes", "simulated_in_measured_order_bytes", "resident_peak_bytes")
+    return {name: device.get(name) for name in wanted}
+
+
+def page(kept: KeptResults) -> str:
+    """The table, and how many graphs are within the limits."""
+    found = [(graph.words, kept[graph.key]) for graph in GRAPHS if graph.key in kept]
+    rows = [_row(words, figures) for words, figures in found]
+    right = sum(-BELOW <= _above(figures) <= ABOVE for _, figures in found)
+    head = ("step on one CPU", "measured, MB", "simulated, MB", "simulated / measured", "in the measured order, MB")
+    lines = [
+        "# Peaks of memory, measured and simulated",
+        "",
+        f"    {COMMAND}",
+        "",
+        "What TensorFlow's allocator held at most in the measured steps, beside the simulated peak, and beside what",
+        "the simulator counts if each op takes place when it was traced.",
+        f"{right} of {len(found)} simulated peaks are at most {ABOVE:.0%} above the measured one and {BELOW:.0%} below.",
+        "",
+        *table_of_figures(head, rows),
+        "",
+        "The allocator counts allocations of at least 256 KiB, rounded up; see [measuring.md](../measuring.md).",
+        "",
+        f"Made by {kept.made([graph.key for graph in GRAPHS if graph.key in kept])}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(words: str, figures: Mapping[str, Any]) -> Sequence[str]:
+    in_order = figures["simulated_in_measured_order_bytes"]
+    return (
+        words,
+        f"{figures['peak_bytes'] / MEGABYTE:,.1f}",
+        f"{figures['simulated_peak_bytes'] / MEGABYTE:,.1f}",
+        f"{1 + _above(figures):.3f}",
+        "–" if in_order is None else f"{in_order / MEGABYTE:,.1f}",
+    )
+
+
+def _above(figures: Mapping[str, Any]) -> float:
+    """By which share the simulated peak is above the measured one."""
+    return float(figures["simulated_peak_bytes"] / figures["peak_bytes"] - 1)
