@@ -1,6 +1,7 @@
 """Checks files of graphs, and reads them with their costs, each in one child."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
@@ -33,6 +34,7 @@ from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested
 from engine.graphs.grouping.nesting import Levels
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.control_flow import MOST_IN_ORDER
 from engine.prepared import PreparedGraph
 
 AUTO_GROUPS: Final = "auto"
@@ -50,6 +52,7 @@ LOADED_FIRST = (
 """modules that a reading loads, and functions that it calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
+ENTERS_SHOWN = 3
 CHECK_SECONDS = 5.0
 """for which a person waits before an upload is answered"""
 STEPS = 4
@@ -212,11 +215,29 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
 
 
 def _notes_on_devices(graph: ComputationGraph) -> tuple[str, ...]:
-    """Remarks for people on the devices that the file fixes."""
-    if not graph.moved_ops:
-        return ()
-    is_one = graph.moved_ops == 1
-    what = "An op is fixed" if is_one else f"{graph.moved_ops} ops are fixed"
-    uses = "variable that it uses" if is_one else "variables that they use"
-    runs = "it with the variable" if is_one else "each with its variable"
-    return (f"{what} to another device than the {uses}; TensorFlow runs {runs}.",)
+    """Remarks for people on the devices that the file fixes, and on ops that stay together."""
+    notes = []
+    if graph.moved_ops:
+        is_one = graph.moved_ops == 1
+        uses = "variable that it uses" if is_one else "variables that they use"
+        runs = "it with the variable" if is_one else "each with its variable"
+        notes.append(f"{_fixed(graph.moved_ops)} to another device than the {uses}; TensorFlow runs {runs}.")
+    if moved := graph.moved_in_control_flow:
+        counted = sorted(Counter(moved).items())
+        follows = "op that it follows" if len(moved) == 1 else "ops that they follow"
+        devices = ", ".join(f"{count} on {shortened(device)}" for device, count in counted)
+        notes.append(
+            f"{_fixed(len(moved))} to another device than the {follows} in a loop or condition (Switch, Enter, Exit, "
+            f"NextIteration); TensorFlow runs {devices}."
+        )
+    if wide := graph.wide_enters:
+        shown = ", ".join(map(shortened, wide[:ENTERS_SHOWN])) + ", …" * (len(wide) > ENTERS_SHOWN)
+        notes.append(
+            f"An Enter with more than {MOST_IN_ORDER} consumers stays with all of them on one device, because "
+            f"TensorFlow may run it with any of them: {shown}."
+        )
+    return tuple(notes)
+
+
+def _fixed(count: int) -> str:
+    return "An op is fixed" if count == 1 else f"{count} ops are fixed"

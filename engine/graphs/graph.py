@@ -36,18 +36,23 @@ class ComputationGraph:
     edge_output: NDArray[np.int32]
     """[edges] index of the producer's output, or `CONTROL`"""
     devices: tuple[str, ...]
-    """[ops] the device string that the file fixes, or empty; empty for the `moved_ops`"""
+    """[ops] the device string that the file fixes, or empty; empty for the ops that TensorFlow moves"""
     colocation: tuple[tuple[str, ...], ...]
     """[ops] labels; ops that share a label stay together (`loc:@x`, the label x; an op named x belongs to it)"""
     back_edges: NDArray[np.int32]
     """[back edges, 2] NextIteration → Merge of while loops: (source, target); they run in the next iteration"""
     must_colocate: NDArray[np.int32] = field(default_factory=no_pairs)
     """[pairs, 2] ops that the format itself keeps on one device beside the labels: the two ends of a ref or resource
-    edge, the ops of a while loop's frame; each pair once, in no particular direction"""
+    edge, the ops of one loop variable; each pair once, in no particular direction"""
     cpu_reason: tuple[str, ...] = ()
     """[ops] why no GPU can run the op, as the end of a sentence; empty where one can, or where this is unknown"""
     moved_ops: int = 0
     """number of ops fixed by the file to another device than the resource that they use; TensorFlow moves them to it"""
+    moved_in_control_flow: tuple[str, ...] = ()
+    """the devices to which TensorFlow moves ops from those that the file fixes, because loops and conditions tie them
+    to other ops; one for each op"""
+    wide_enters: tuple[str, ...] = ()
+    """names of Enters of loops with so many consumers that all of them must share a device"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from engine.errors import GraphError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.loop_order import with_loop_order
+from engine.graphs.tensorflow.fixed_devices import fixed_devices
 from engine.graphs.tensorflow.gpu_kernels import cpu_reasons
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
-from engine.graphs.tensorflow.must_colocate import cpu_reasons_of_feeds, devices_of_nodes, pairs_that_must_colocate
+from engine.graphs.tensorflow.must_colocate import cpu_reasons_of_feeds, ops_that_must_colocate
 from engine.graphs.tensorflow.op_types import MERGES, NEXT_ITERATIONS
 
 LONGEST_NAME = 4096
@@ -50,7 +51,9 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     edges = np.array(forward, dtype=np.int32).reshape(-1, 3)
     order = _topological_order(edges, nodes)
     fed = cpu_reasons_of_feeds(nodes, index_of_name)
-    devices = tuple(devices_of_nodes(nodes, types, index_of_name, order))
+    labels = tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes))
+    must = ops_that_must_colocate(nodes, types, index_of_name)
+    fixed = fixed_devices(nodes, must, labels, order)
     graph = ComputationGraph(
         name=name,
         op_names=tuple(index_of_name),
@@ -58,12 +61,14 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         edge_source=np.ascontiguousarray(edges[:, 0]),
         edge_target=np.ascontiguousarray(edges[:, 1]),
         edge_output=np.ascontiguousarray(edges[:, 2]),
-        devices=devices,
-        colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
+        devices=fixed.of_op,
+        colocation=labels,
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
-        must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
+        must_colocate=must.pairs,
         cpu_reason=tuple(reason or fed.get(index, "") for index, reason in enumerate(cpu_reasons(nodes, types))),
-        moved_ops=sum(device != node.device for device, node in zip(devices, nodes, strict=True)),
+        moved_ops=fixed.moved_ops,
+        moved_in_control_flow=fixed.moved_in_control_flow,
+        wide_enters=tuple(nodes[op].name for op in must.wide_enters),
     )
     return _with_loop_order(graph, nodes)
 

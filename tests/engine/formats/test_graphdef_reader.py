@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.child.parent import Limits
 from engine.formats.reading import check_upload
+from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.tensorflow.messages import load_messages
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.formats.graphdef_samples import (
     attribute,
@@ -156,47 +159,137 @@ def test_unknown_fields_and_ops_are_read(tmp_path: Path) -> None:
     assert edges(graph) == [("y", "x", 7)]
 
 
-def test_a_loop_keeps_its_back_edge_apart_and_its_frame_together(tmp_path: Path) -> None:
-    loop_cond = node("cond", "LoopCond", "less")
-    graph = read(
-        tmp_path,
-        constant("start")
-        + constant("limit")
-        + enter("enter", "start", "frame")
-        + node("merge", "Merge", "enter", "next", attributes=type_attribute("T", FLOAT) + count_attribute("N", 2))
-        + node("less", "Less", "merge", "limit_in", attributes=type_attribute("T", FLOAT))
-        + enter("limit_in", "limit", "frame")
-        + loop_cond
-        + node("switch", "Switch", "merge", "cond", attributes=type_attribute("T", FLOAT))
-        + identity("body", "switch:1")
-        + node("next", "NextIteration", "body", attributes=type_attribute("T", FLOAT))
-        + node("exit", "Exit", "switch", attributes=type_attribute("T", FLOAT))
-        + identity("after", "exit"),
-    )
+LOOP = (
+    constant("start")
+    + constant("limit")
+    + enter("enter", "start", "frame")
+    + node("merge", "Merge", "enter", "next", attributes=type_attribute("T", FLOAT) + count_attribute("N", 2))
+    + node("less", "Less", "merge", "limit_in", attributes=type_attribute("T", FLOAT))
+    + enter("limit_in", "limit", "frame")
+    + node("cond", "LoopCond", "less")
+    + node("switch", "Switch", "merge", "cond", attributes=type_attribute("T", FLOAT))
+    + identity("body", "switch:1")
+    + node("next", "NextIteration", "body", attributes=type_attribute("T", FLOAT))
+    + node("exit", "Exit", "switch", attributes=type_attribute("T", FLOAT))
+    + identity("after", "exit")
+)
+"""one loop variable, and a limit from outside"""
+
+
+def classes(graph: ComputationGraph) -> set[frozenset[str]]:
+    """The names in each co-location class of several ops."""
+    class_of_op = colocation_classes(graph)
+    return {
+        frozenset(name for name, class_ in zip(graph.op_names, class_of_op, strict=True) if class_ == each)
+        for each, count in enumerate(np.bincount(class_of_op))
+        if count > 1
+    }
+
+
+def test_a_loop_keeps_its_back_edge_apart_and_each_variable_together(tmp_path: Path) -> None:
+    graph = read(tmp_path, LOOP)
     assert [(graph.op_names[source], graph.op_names[target]) for source, target in graph.back_edges] == [
         ("next", "merge")
     ]
     assert ("next", "merge", 0) not in edges(graph)
-    together = {name for pair in pairs(graph) for name in pair}
-    assert together == {"enter", "merge", "less", "limit_in", "cond", "switch", "body", "next", "exit"}
+    assert classes(graph) == {
+        frozenset({"enter", "merge", "switch", "next", "exit"}),
+        frozenset({"limit_in", "less"}),
+    }
 
 
-def test_a_loop_in_a_loop_stays_with_it_and_two_loops_are_two(tmp_path: Path) -> None:
+def test_two_variables_of_a_loop_and_an_inner_loop_are_apart(tmp_path: Path) -> None:
+    def variable_of_loop(name: str, source: str, frame: str, taken: str) -> bytes:
+        number = type_attribute("T", FLOAT)
+        return (
+            enter(f"{name}_enter", source, frame)
+            + node(
+                f"{name}_merge", "Merge", f"{name}_enter", f"{name}_next", attributes=number + count_attribute("N", 2)
+            )
+            + node(f"{name}_switch", "Switch", f"{name}_merge", f"{frame}_cond", attributes=number)
+            + identity(f"{name}_body", f"{name}_switch:1")
+            + node(f"{name}_next", "NextIteration", taken, attributes=number)
+            + node(f"{name}_exit", "Exit", f"{name}_switch", attributes=number)
+        )
+
     graph = read(
         tmp_path,
         constant("start")
-        + enter("outer", "start", "one")
-        + enter("inner", "outer", "one/two")
-        + node("inner_exit", "Exit", "inner", attributes=type_attribute("T", FLOAT))
-        + identity("in_outer", "inner_exit")
-        + node("outer_exit", "Exit", "in_outer", attributes=type_attribute("T", FLOAT))
-        + enter("other", "outer_exit", "three")
-        + identity("in_other", "other"),
+        + constant("more", attributes=type_attribute("dtype", 10))
+        + variable_of_loop("a", "start", "outer", "b_body")
+        + variable_of_loop("b", "start", "outer", "inner_exit")
+        + variable_of_loop("inner", "a_body", "inner", "inner_body")
+        + node("outer_cond", "LoopCond", "more")
+        + node("inner_cond", "LoopCond", "more"),
     )
-    assert pairs(graph) == {
-        *(("outer", name) for name in ("inner", "inner_exit", "in_outer", "outer_exit")),
-        ("other", "in_other"),
+    assert classes(graph) == {
+        frozenset(f"{name}_{op}" for op in ("enter", "merge", "switch", "next", "exit")) for name in ("a", "b", "inner")
     }
+
+
+def test_an_enter_stays_with_the_consumer_that_tensorflow_makes_first(tmp_path: Path) -> None:
+    """That is not the file's first: `late` waits for `early`."""
+    graph = read(
+        tmp_path,
+        constant("value")
+        + total("late", "early", "enter")
+        + enter("enter", "value", "frame")
+        + total("early", "enter", "enter")
+        + node("waits", "NoOp", "^enter"),
+    )
+    assert classes(graph) == {frozenset({"enter", "early"})}
+    assert graph.wide_enters == ()
+
+
+@pytest.mark.parametrize(
+    ("consumers", "together"), [(8, {"enter", "use_0"}), (9, {"enter", *map("use_{}".format, range(9))})]
+)
+def test_an_enter_of_many_consumers_stays_with_all(tmp_path: Path, consumers: int, together: set[str]) -> None:
+    uses = b"".join(identity(f"use_{number}", "enter") for number in range(consumers))
+    graph = read(tmp_path, constant("value") + enter("enter", "value", "frame") + uses)
+    assert classes(graph) == {frozenset(together)}
+    assert graph.wide_enters == ("enter",) * (consumers > 8)
+
+
+def on(device: str, name: str, content: bytes) -> bytes:
+    """The GraphDef `content` with that device for the node `name`."""
+    graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef.FromString(content)
+    for each in graph.node:
+        if each.name == name:
+            each.device = device
+    return bytes(graph.SerializeToString())
+
+
+def test_ops_of_a_loop_that_are_fixed_elsewhere_go_to_their_merge(tmp_path: Path) -> None:
+    content = LOOP
+    for name, device in (
+        *(("enter", "/GPU:1"), ("merge", "/device:GPU:0"), ("switch", "/GPU:1"), ("exit", "/GPU:0")),
+        *(("next", "/GPU:2"), ("body", "/GPU:1"), ("limit_in", "/GPU:0"), ("less", "/GPU:2")),
+    ):
+        content = on(device, name, content)
+    graph = read(tmp_path, content)
+    kept = {name: device for name, device in zip(graph.op_names, graph.devices, strict=True) if device}
+    assert kept == {"merge": "/device:GPU:0", "exit": "/GPU:0", "body": "/GPU:1", "less": "/GPU:2"}
+    assert (graph.moved_ops, sorted(graph.moved_in_control_flow)) == (0, ["/GPU:2", *["/device:GPU:0"] * 3])
+
+
+def test_a_switch_goes_to_its_data_and_a_label_of_its_own_does_not_matter(tmp_path: Path) -> None:
+    graph = read(
+        tmp_path,
+        constant("data", device="/GPU:0")
+        + constant("which", attributes=type_attribute("dtype", 10))
+        + node("plain", "Switch", "data", "which", attributes=type_attribute("T", FLOAT), device="/GPU:1")
+        + node(
+            "labelled",
+            "Switch",
+            "data",
+            "which",
+            attributes=type_attribute("T", FLOAT) + colocated_with("data"),
+            device="/GPU:1",
+        ),
+    )
+    assert graph.devices == ("/GPU:0", "", "", "")
+    assert graph.moved_in_control_flow == ("/GPU:0", "/GPU:0")
 
 
 def test_ref_edges_tie_where_the_consumer_takes_a_ref(tmp_path: Path) -> None:
