@@ -1,7 +1,6 @@
 """Checks files of graphs, and reads them with their costs, each in one child."""
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
@@ -27,6 +26,7 @@ from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, 
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
 from engine.formats.format import ReadFile, SourceFile
+from engine.formats.notes_on_devices import notes_on_devices
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
@@ -34,7 +34,6 @@ from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested
 from engine.graphs.grouping.nesting import Levels
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow.control_flow import MOST_IN_ORDER
 from engine.prepared import PreparedGraph
 
 AUTO_GROUPS: Final = "auto"
@@ -52,7 +51,6 @@ LOADED_FIRST = (
 """modules that a reading loads, and functions that it calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
-ENTERS_SHOWN = 3
 CHECK_SECONDS = 5.0
 """for which a person waits before an upload is answered"""
 STEPS = 4
@@ -207,37 +205,8 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *_notes_on_devices(file.graph.graph)))
+    origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)))
     for part in (file.graph.graph, costed.costs, costed.added_to(origin)):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
-
-
-def _notes_on_devices(graph: ComputationGraph) -> tuple[str, ...]:
-    """Remarks for people on the devices that the file fixes, and on ops that stay together."""
-    notes = []
-    if graph.moved_ops:
-        is_one = graph.moved_ops == 1
-        uses = "variable that it uses" if is_one else "variables that they use"
-        runs = "it with the variable" if is_one else "each with its variable"
-        notes.append(f"{_fixed(graph.moved_ops)} to another device than the {uses}; TensorFlow runs {runs}.")
-    if moved := graph.moved_in_control_flow:
-        counted = sorted(Counter(moved).items())
-        follows = "op that it follows" if len(moved) == 1 else "ops that they follow"
-        devices = ", ".join(f"{count} on {shortened(device)}" for device, count in counted)
-        notes.append(
-            f"{_fixed(len(moved))} to another device than the {follows} in a loop or condition (Switch, Enter, Exit, "
-            f"NextIteration); TensorFlow runs {devices}."
-        )
-    if wide := graph.wide_enters:
-        shown = ", ".join(map(shortened, wide[:ENTERS_SHOWN])) + ", …" * (len(wide) > ENTERS_SHOWN)
-        notes.append(
-            f"An Enter with more than {MOST_IN_ORDER} consumers stays with all of them on one device, because "
-            f"TensorFlow may run it with any of them: {shown}."
-        )
-    return tuple(notes)
-
-
-def _fixed(count: int) -> str:
-    return "An op is fixed" if count == 1 else f"{count} ops are fixed"

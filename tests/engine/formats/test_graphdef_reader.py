@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.child.parent import Limits
+from engine.formats.notes_on_devices import notes_on_devices
 from engine.formats.reading import check_upload
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -271,6 +272,27 @@ def test_ops_of_a_loop_that_are_fixed_elsewhere_go_to_their_merge(tmp_path: Path
     kept = {name: device for name, device in zip(graph.op_names, graph.devices, strict=True) if device}
     assert kept == {"merge": "/device:GPU:0", "exit": "/GPU:0", "body": "/GPU:1", "less": "/GPU:2"}
     assert (graph.moved_ops, sorted(graph.moved_in_control_flow)) == (0, ["/GPU:2", *["/device:GPU:0"] * 3])
+
+
+def test_notes_say_which_device_is_taken_and_which_ops_stay_together(tmp_path: Path) -> None:
+    content = on("/GPU:1", "next", on("/GPU:1", "enter", on("/GPU:0", "merge", LOOP)))
+    uses = b"".join(identity(f"use_{number}", "limit_in") for number in range(8))
+    reads = type_attribute("dtype", FLOAT)
+    graph = read(
+        tmp_path,
+        content
+        + uses
+        + node("v", "VarHandleOp", attributes=reads, device="/GPU:0")
+        + node("read", "ReadVariableOp", "v", attributes=reads, device="/GPU:1"),
+    )
+    assert notes_on_devices(graph) == (
+        "An op is fixed to another device than the variable that it uses; TensorFlow runs it with the variable.",
+        "2 ops are fixed to another device than the ops of a loop or condition with which TensorFlow runs them; "
+        "they go there: 2 to /GPU:0.",
+        "An Enter with more than 8 consumers stays with all of them on one device, because TensorFlow may run it "
+        "with any of them: limit_in.",
+    )
+    assert notes_on_devices(read(tmp_path, LOOP)) == ()
 
 
 def test_a_switch_goes_to_its_data_and_a_label_of_its_own_does_not_matter(tmp_path: Path) -> None:

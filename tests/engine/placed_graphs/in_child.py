@@ -95,3 +95,54 @@ def add_rows_in_child(_order: dict[str, Json], _folder: Path, _report_progress: 
                 session.run(add, feeds)
                 found.add(session.run(sums).tobytes())
     return {}, {"different": len(found)}
+
+
+def build_by_hand_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Leave the files of `loops_by_hand` in the folder that the order names.
+
+    Returns by builder the file's name, and for the loops by hand what TensorFlow does with a random placement: one that
+    keeps the file's devices, and one that drops them.
+    """
+    ask_for_exact_numbers()
+    from tests.engine.placed_graphs.loops_by_hand import BUILDERS, BY_HAND
+
+    found: dict[str, Json] = {}
+    for index, (name, build) in enumerate(BUILDERS.items()):
+        own = folder / str(index)
+        own.mkdir()
+        path = build(own)
+        publish(path, target := Path(cast(str, order["folder"])) / f"{index}{path.suffix}")
+        ran: list[Json] = [
+            _ran_by_hand(path, own / keeps, keeps == "kept") for keeps in ("kept", "dropped") if name in BY_HAND
+        ]
+        found[name] = {"file": target.name, "ran": ran}
+    return {}, found
+
+
+def _ran_by_hand(path: Path, folder: Path, keeps_pins: bool) -> Json:
+    """Place each co-location class on a random one of two GPUs and run that on `/device:CPU:i` for `/device:GPU:i`."""
+    import numpy as np
+
+    from engine.graphs.colocation import colocation_classes
+    from engine.graphs.tensorflow.graphdef_writer import with_devices
+    from experiments.placed.checks import graph_of, random_devices
+    from experiments.placed.samples import opened_here
+    from experiments.placed.step import PlacedStep, mismatches, run_step, unequal_numbers, v1
+
+    source, fetches = opened_here(path, folder)
+    graph, classes = graph_of(source), colocation_classes(graph_of(source))
+    rng = np.random.default_rng(0)
+    devices = random_devices(graph, classes, 2, rng) if keeps_pins else rng.integers(0, 2, classes.max() + 1)[classes]
+    of_op = {name: f"/device:GPU:{device}" for name, device in zip(graph.op_names, devices.tolist(), strict=True)}
+    content = with_devices(graph, source.read_bytes(), ".pb", of_op, ".pb", short=True, keep_pins=keeps_pins)
+    placed, unplaced = v1.GraphDef.FromString(content), v1.GraphDef.FromString(content)
+    for node, plain in zip(placed.node, unplaced.node, strict=True):
+        node.device, plain.device = node.device.replace("GPU", "CPU"), ""
+    step = PlacedStep(fetches)
+    ran = run_step(placed, step, 2)
+    return {
+        "devices": {name: on[0] for name, on in ran.executed.items() if name.endswith(("/below", "/above"))},
+        "mismatches": [list(each) for each in mismatches(placed, ran)],
+        "unequal": list(unequal_numbers(run_step(unplaced, step, 2).numbers, ran.numbers)),
+        "executed": len(ran.executed),
+    }

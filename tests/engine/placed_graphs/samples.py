@@ -178,6 +178,91 @@ def tensor_array_v1(folder: Path) -> Sample:
     return written(folder, "tensor_array_v1", graph, ("train_step", "loss"))
 
 
+def layers_of_a_recurrence(folder: Path) -> Sample:
+    """Two layers of a dynamic recurrence, each fixed to its own device, over sentences of several lengths, trained."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        taken = tf.TensorArray(tf.float32, 4).unstack(tf.transpose(_inputs((3, 4, 8)), [1, 0, 2]))
+        weights = []
+        for layer in range(2):
+            with tf.device(f"/cpu:{layer}"):
+                weights.append(v1.get_variable(f"weights_{layer}", [16, 8], use_resource=layer == 0))
+        lengths = tf.constant([[4], [2], [1]])
+
+        def body(i: Any, below: Any, above: Any) -> Any:
+            with tf.device("/cpu:0"):
+                first = _of_sentences(i, below, tf.concat([taken.read(i), below], 1) @ weights[0], lengths)
+            with tf.device("/cpu:1"):
+                second = _of_sentences(i, above, tf.concat([first, above], 1) @ weights[1], lengths)
+            return i + 1, first, second
+
+        loop = v1.while_loop(lambda i, *_: i < 4, body, (0, tf.zeros([3, 8]), tf.zeros([3, 8])))
+        loss = tf.reduce_sum(loop[2] ** 2.0, name="loss")
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        pairs = optimizer.compute_gradients(loss, colocate_gradients_with_ops=True)
+        with tf.control_dependencies([loss, *(gradient for gradient, _ in pairs)]):  # who reads a ref sees its updates
+            optimizer.apply_gradients([(tf.identity(gradient), of) for gradient, of in pairs], name="train_step")
+    return written(folder, "layers_of_a_recurrence", graph, ("train_step", "loss"))
+
+
+def _of_sentences(i: Any, before: Any, after: Any, lengths: Any) -> Any:
+    """The new state of the sentences that have not ended; the shorter path if all are still there."""
+    after = tf.tanh(after)
+    ended = tf.tile(i >= lengths, [1, 8])
+    return v1.cond(i < tf.reduce_min(lengths), lambda: after, lambda: tf.where(ended, before, after))
+
+
+def values_from_outside(folder: Path) -> Sample:
+    """Loops in a loop that take values of 1, 3 and 12 consumers from outside, one of them from both levels."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        inputs = _inputs()
+        scale, shift, often = (tf.reduce_mean(inputs) * factor for factor in (0.5, 0.1, 0.9))
+
+        def inner(state: Any) -> Any:
+            return v1.while_loop(lambda j, _: j < 2, lambda j, y: (j + 1, tf.tanh(y * scale) + shift), (0, state))[1]
+
+        def body(i: Any, x: Any, y: Any) -> Any:
+            x, y = inner(y) - shift * shift, inner(x)
+            for _ in range(4):
+                x, y = tf.sin(y * often), x + tf.cos(often) - often
+            return i + 1, x, y
+
+        loop = v1.while_loop(lambda i, *_: i < 3, body, (0, inputs, inputs + 1.0))
+        tf.add(tf.reduce_sum(loop[1]), tf.reduce_sum(loop[2]), name="loss")
+    return written(folder, "values_from_outside", graph, ("loss",))
+
+
+def replicas(folder: Path) -> Sample:
+    """A SavedModel: steps of two replicas, each a loop over time and its gradients, in a loop over the steps."""
+    model = tf.Module()
+    model.weights = [tf.Variable(tf.reshape(tf.range(64.0), [8, 8]) * 0.001 * (i + 1)) for i in range(2)]
+
+    def loss_of(states: Any, weights: Any) -> Any:
+        state = states[0]
+        for time in tf.range(3):
+            state = tf.tanh(state @ weights) if time > 0 else tf.sin(state @ weights) + states[time]
+        return tf.reduce_mean(state**2.0)
+
+    def train(inputs: Any) -> Any:
+        total = 0.0
+        for step in tf.range(2):
+            gradients = []
+            for weights in model.weights:
+                with tf.GradientTape() as tape:
+                    loss = loss_of(inputs[step], weights)
+                gradients.append(tape.gradient(loss, weights))
+                total += loss
+            for weights in model.weights:
+                weights.assign_sub(0.1 * (gradients[0] + gradients[1]))
+        return {"loss": total}
+
+    target = folder / "replicas"
+    step = tf.function(train, [tf.TensorSpec([2, 3, 4, 8], tf.float32, name="inputs")])
+    tf.saved_model.save(model, str(target), signatures={"train": step})
+    return Sample(zipped(folder, "replicas", target))
+
+
 def control_flow_v2(folder: Path) -> Sample:
     """Functional If, Case and While with TensorLists, resource variables in the bodies, trained."""
     v1.enable_control_flow_v2()
@@ -357,6 +442,9 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "cond v1 of feeds": cond_of_feeds,
     "while v1, nested, trained": while_v1,
     "TensorArray v1, trained": tensor_array_v1,
+    "layers of a recurrence v1, trained": layers_of_a_recurrence,
+    "values from outside loops v1": values_from_outside,
+    "replicas in a loop of steps, SavedModel": replicas,
     "If, Case, While v2, TensorList": control_flow_v2,
     "functions, trained": functions,
     "two handles of a variable": two_handles,
