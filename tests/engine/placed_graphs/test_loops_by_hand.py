@@ -17,9 +17,9 @@ IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = api.Limits(memory_bytes=12 * 1024**3, seconds=300.0)
 BY_HAND = ("stack of version 1", "stack of version 2", "replicas")
 DECODERS = ("decoder without a loop", "decoder")
-CLUSTER = "2xV100"
+CLUSTER = "2xK80"
 LEAST_EXECUTED = 50
-LAYER_BYTES, MEMORY_BYTES = 43_000**2 * 4, 16 * 1024**3
+LAYER_BYTES, MEMORY_BYTES = 43_000**2 * 4, 12 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_a_layer_of_a_decoder_fits_on_each_gpu(built: Built, name: str, tmp_path
     assert isinstance(report, dict)
     peaks = report["peak_bytes"]
     assert isinstance(peaks, list)
-    assert [LAYER_BYTES < int(str(peak)) < MEMORY_BYTES for peak in peaks] == [True, True]
+    assert [LAYER_BYTES <= int(str(peak)) < MEMORY_BYTES for peak in peaks] == [True, True]
     search = ["--method", "local_search", "--evaluations", "200", "--groups", "all"]
     placed = tmp_path / "placed.pb"
     assert main(["place", str(built.path(name)), "--cluster", CLUSTER, *search, "--out", str(placed)]) == 0
