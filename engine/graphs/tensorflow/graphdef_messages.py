@@ -50,6 +50,11 @@ class GraphMessages:
     """GraphDef without its nodes: versions and function library"""
 
 
+def place_of(node: Message, index: int) -> str:
+    """The place of a fault, for an error: the op's index and name."""
+    return f"op {index} ({shortened(node.name)})" if node.name else f"op {index}"
+
+
 def read_messages(content: bytes, suffix: str, *, with_tensorflow: bool = True) -> GraphMessages:
     """The messages of a `.pb` or `.pbtxt` GraphDef. Raises GraphError.
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from engine.errors import GraphError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.loop_order import with_loop_order
+from engine.graphs.tensorflow.claimed_arguments import require_real_arguments
 from engine.graphs.tensorflow.fixed_devices import fixed_devices
 from engine.graphs.tensorflow.gpu_kernels import cpu_reasons
-from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import cpu_reasons_of_feeds, ops_that_must_colocate
@@ -38,11 +39,12 @@ class Edge(NamedTuple):
 
 
 def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
-    """The computation graph of these messages. Raises GraphError."""
+    """The computation graph of these messages. Raises GraphError, LimitError."""
     nodes = messages.nodes
     if not nodes:
         raise GraphError("the graph has no ops", allowed="at least one op", field="file")
     index_of_name = _index_of_name(nodes)
+    require_real_arguments(messages)
     types = NodeTypes(nodes, messages.rest.library)
     all_edges = _edges(nodes, index_of_name, types)
     op_types = tuple(node.op for node in nodes)
@@ -79,11 +81,6 @@ def _with_loop_order(graph: ComputationGraph, nodes: Sequence[Message]) -> Compu
     if ended is not graph:
         _topological_order(np.stack([ended.edge_source, ended.edge_target], axis=1), nodes)
     return ended
-
-
-def place_of(node: Message, index: int) -> str:
-    """The place of a fault, for an error: the op's index and name."""
-    return f"op {index} ({shortened(node.name)})" if node.name else f"op {index}"
 
 
 def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
