@@ -2,7 +2,8 @@
 
 A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its result as files in a
 private folder, which is deleted afterwards. Nothing is ever pickled. The child is killed with its process group on
-time-out, and with its parent (where the system supports it). `process.py` is the child's side.
+time-out, when it does nothing for a minute (`idling.py`), and with its parent (where the system supports it).
+`process.py` is the child's side.
 """
 
 import errno
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
+from engine.child import idling
 from engine.child.warm import ServerLostError, WarmChild, WarmServer, warm_server
 from engine.errors import (
     ChildError,
@@ -251,6 +253,8 @@ def _run(
 
         try:
             in_time = _follow(child, progress, limits.seconds, report, pulse)
+        except _IdleError as idle:
+            raise _typed_error_of(idle, task or stage) from None
         finally:
             status = child.end()
     task = task or stage
@@ -297,6 +301,11 @@ class StartedChild:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     def wait(self, seconds: float) -> bool:
         """Whether it ends within `seconds`."""
         try:
@@ -312,6 +321,23 @@ class StartedChild:
         return self._process.wait()
 
 
+class _IdleError(Exception):
+    """The child does nothing any more."""
+
+    def __init__(self, *, is_stopped: bool) -> None:
+        super().__init__()
+        self.is_stopped = is_stopped
+
+
+def _typed_error_of(idle: _IdleError, task: str) -> PlacetoError:
+    """A child that hangs has failed; one that somebody stopped from outside may be tried again."""
+    _logger.warning("child ended while %s: it did nothing for %g seconds", task, idling.MOST_IDLE_SECONDS)
+    if idle.is_stopped:
+        return ChildKilledError(f"{task} was interrupted: its process was stopped", allowed="another try", field="file")
+    what = f"{task} failed: the process did nothing for {idling.MOST_IDLE_SECONDS:g} seconds"
+    return ChildError(what, field="file")
+
+
 def _follow(
     child: WarmChild | StartedChild,
     progress: IO[bytes],
@@ -319,13 +345,21 @@ def _follow(
     report_progress: ReportProgress,
     pulse: Pulse,
 ) -> bool:
-    """Pass progress on until the child closes its pipe and ends; False if it does not within `seconds`."""
+    """Pass progress on until the child closes its pipe and ends; False if it does not within `seconds`.
+
+    Raises _IdleError, ServerLostError.
+    """
     deadline = time.monotonic() + seconds
     pending = b""
+    idle: idling.Idling | None = None
     with selectors.DefaultSelector() as selector:
         selector.register(progress, selectors.EVENT_READ)
         while (remaining := deadline - time.monotonic()) > 0:
             pulse()
+            if idle is None and child.pid is not None:
+                idle = idling.Idling(child.pid)
+            if idle is not None and idle.seconds() >= idling.MOST_IDLE_SECONDS:
+                raise _IdleError(is_stopped=idling.is_stopped(idle.leader))
             if not selector.select(min(remaining, SECONDS_BETWEEN_PULSES)):
                 continue
             chunk = os.read(progress.fileno(), LONGEST_PROGRESS_LINE)

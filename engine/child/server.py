@@ -31,7 +31,7 @@ SEVERAL_THREADS_EXIT_STATUS = 3
 
 
 class _Server:
-    """Forks a child for each request, reports its exit status, and kills children that nobody waits for."""
+    """Forks a child for each request, reports its process id and status, and kills children that nobody waits for."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -77,6 +77,8 @@ class _Server:
         os.close(progress)
         os.close(log)
         self._control_of_child[child] = socket.socket(fileno=control)
+        with suppress(OSError):
+            self._control_of_child[child].sendall(b"%d\n" % child)
         self._selector.register(self._control_of_child[child], selectors.EVENT_READ, child)
         return True
 
@@ -94,7 +96,7 @@ class _Server:
             with suppress(KeyError):
                 self._selector.unregister(control)
             with suppress(OSError), control:
-                control.sendall(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+                control.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def _ended_child() -> int | None:

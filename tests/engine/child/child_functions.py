@@ -106,6 +106,13 @@ def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_
     raise AssertionError("still alive")
 
 
+def wait_for_a_busy_process(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Does nothing itself while a process in a session of its own computes."""
+    code = "import time\nwhile time.process_time() < 2.5: pass"
+    subprocess.run([sys.executable, "-c", code], check=True, start_new_session=True)
+    return {}, {}
+
+
 def sleep_at_first(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Writes its id where the order says and sleeps for ever; the next one that finds it there ends."""
     told = Path(cast(str, order["told"]))

@@ -87,6 +87,17 @@ def test_without_a_server_a_child_is_started_on_its_own() -> None:
     assert surroundings()["parent"] == os.getpid()
 
 
+def test_a_stopped_server_is_ended_and_the_child_is_started_on_its_own(
+    warm_server: WarmServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert surroundings()["parent"] == warm_server.pid
+    monkeypatch.setattr(warm, "SECONDS_STOPPED", 0.5)
+    os.kill(warm_server.pid, signal.SIGSTOP)
+    assert surroundings()["parent"] == os.getpid()
+    wait_for(warm_server.has_ended)
+    assert "did not answer" in caplog.text
+
+
 def test_a_killed_server_is_replaced_and_the_next_child_is_started_on_its_own(
     warm_server: WarmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
