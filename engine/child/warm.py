@@ -30,6 +30,7 @@ SECONDS_TO_END = 10.0
 """time in which a server reports that a child was killed"""
 SECONDS_TO_FORK = 120.0
 """time in which a server answers a request, its start included; one that does not, hangs"""
+SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_STOPPED = 5.0
 """time after which a server that does not answer, and is stopped by a signal, counts as lost"""
 LONGEST_ANSWER = 64
@@ -75,12 +76,17 @@ class WarmChild:
 
     def wait(self, seconds: float) -> bool:
         """Whether it ends within `seconds`. Raises ServerLostError."""
-        if self._status is None:
-            self._control.settimeout(max(seconds, 1e-3))
+        deadline = self._asked_at = time.monotonic()
+        deadline += seconds
+        while self._status is None:
+            left = deadline - time.monotonic()
+            self._control.settimeout(min(max(left, 1e-3), SECONDS_BETWEEN_LOOKS))
             try:
                 self._take_status()
             except TimeoutError:
-                return False
+                if left <= 0:
+                    return False
+                self._require_server()
         return True
 
     def end(self) -> int:
@@ -180,20 +186,22 @@ class _Holder:
     server: WarmServer | None = None
 
 
-def keep_warm(paths: Sequence[str], environment: Mapping[str, str]) -> None:
+def keep_warm(paths: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Start a server that loads `paths` (`module`, or `module:function` to call), unless one runs already.
 
     It ends with this process, and with the thread that calls this. If it has ended, a later call starts another one, at
-    most one a minute.
+    most one a minute. Returns whether one had ended, and is replaced.
     """
     if sys.platform != "linux":
-        return
+        return False
+    had_ended = _Holder.server is not None
     if _Holder.server is not None:
         if not _Holder.server.has_ended() or _Holder.server.age_seconds() < SECONDS_BETWEEN_STARTS:
-            return
+            return False
         _Holder.server.end()
         _logger.warning("the process that forks children ended with status %d", _Holder.server.status)
     _Holder.server = WarmServer(paths, environment)
+    return had_ended
 
 
 def end_warm() -> None:

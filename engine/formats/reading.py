@@ -57,13 +57,13 @@ STEPS = 4
 """opening, inlining, reading, costing: one child does them all, in the time limit of all together"""
 
 
-def keep_warm() -> None:
+def keep_warm() -> bool:
     """Keep a process from which `prepare` forks its child, so that no reading waits for TensorFlow to load.
 
     Use it in a process that reads many files: the warm process ends with the caller's thread. If it has ended, a later
-    call starts it again; without it each reading starts a separate child, so no reading fails.
+    call starts it again and returns True; without it each reading starts a separate child, so no reading fails.
     """
-    warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
+    return warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
 
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:

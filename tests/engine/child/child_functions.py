@@ -113,6 +113,13 @@ def wait_for_a_busy_process(_order: dict[str, Json], _folder: Path, _report_prog
     return {}, {}
 
 
+def report_and_take_a_second(_order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Takes a second after its report."""
+    report_progress("first", 1, 1)
+    time.sleep(1.0)
+    return {}, {}
+
+
 def sleep_at_first(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Writes its id where the order says and sleeps for ever; the next one that finds it there ends."""
     told = Path(cast(str, order["told"]))

@@ -1,11 +1,14 @@
 """What the operator should look at, in sentences."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
+from django.conf import settings
 from django.utils.timesince import timesince
 
 from webapp.backups.models import BackupRecord
 from webapp.disk_use import LEAST_FREE_BYTES, DiskUse
+from webapp.incidents import recent_incidents
 from webapp.pages.health import part_faults
 from webapp.pages.status.figures import QueueFigures, WorkerLine, age_seconds
 
@@ -21,6 +24,10 @@ def warnings_of(
         sentences.append("Less than 1 GiB is free on the disk of the data folder.")
     sentences += _of_backup(backup)
     sentences += [sentence for line in workers if (sentence := _of_worker(line))]
+    sentences += [
+        f"{incident.sentence.capitalize()}, {timesince(incident.at)} ago."
+        for incident in recent_incidents(Path(settings.DATA_FOLDER))
+    ]
     stuck = [queue for queue in queues if queue.waiting and not queue.takers]
     sentences += [f"No worker takes the jobs of the queue {queue.name}: {queue.waiting} wait." for queue in stuck]
     return sentences
