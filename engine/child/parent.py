@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +131,7 @@ def child_results(
     with_gpus: bool = False,
     is_warm: bool = False,
     own_network: bool = False,
+    reads: Sequence[Path] | None = None,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", trusted) in a child; yields its results and its folder of other files.
 
@@ -138,10 +139,12 @@ def child_results(
     context ends. `task` names the work in an error ("reading the graph"); empty: the stage that the function reported
     last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
     `warm.keep_warm` keeps, if there is one. With `own_network` it has a network namespace of its own: see
-    `own_network.py`. Raises the typed error that the function raised, SettingsError where no such namespace can be
-    made, LimitError for too much time or memory, ChildError for a crash.
+    `own_network.py`. With `reads` it is in a sandbox: it reads these files and code, writes its folder, and reaches
+    nothing else, see `sandbox.py`. Raises the typed error that the function raised, SettingsError where no such
+    namespace can be made, LimitError for too much time or memory, ChildError for a crash.
     """
-    place = _Place(with_gpus and GPU_DRIVER.exists(), own_network)
+    files = None if reads is None else tuple(str(path.absolute()) for path in reads)
+    place = _Place(with_gpus and GPU_DRIVER.exists(), own_network, files)
     with ExitStack() as stack:
         folder = _new_folder(stack)
         server = warm_server() if is_warm and not (place.with_gpus or own_network) else None
@@ -160,6 +163,8 @@ class _Place:
 
     with_gpus: bool
     own_network: bool
+    reads: tuple[str, ...] | None
+    """the files that it may read in its sandbox; None: it has no sandbox"""
 
 
 def _new_folder(stack: ExitStack) -> Path:
@@ -175,10 +180,18 @@ def run_in_child(
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
     is_warm: bool = False,
+    reads: Sequence[Path] | None = None,
 ) -> Results:
     """Return the results of `child_results`, for a function that leaves no other files."""
     with child_results(
-        function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse, is_warm=is_warm
+        function,
+        arguments,
+        limits,
+        task=task,
+        report_progress=report_progress,
+        pulse=pulse,
+        is_warm=is_warm,
+        reads=reads,
     ) as made:
         return made[0]
 
@@ -229,6 +242,7 @@ def _run(
         "memory_bytes": limits.memory_bytes,
         "data_alone": place.with_gpus,
         "own_network": place.own_network,
+        "reads": None if place.reads is None else [*place.reads],
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from engine.child import sandbox
 from engine.child.parent import ORDER_FILE
 from engine.child.process import bind_to_parent, carry_out_and_exit
 
@@ -130,6 +131,8 @@ def _become_child(folder: Path, progress: int, log: int) -> NoReturn:
     os.putenv("HOME", str(folder))
     os.putenv("TMPDIR", str(folder))
     order: dict[str, Any] = json.loads((folder / ORDER_FILE).read_bytes())
+    if order["reads"] is not None:
+        sandbox.enter(folder, map(Path, order["reads"]))
     order |= {"parent": os.getppid(), "progress": PROGRESS, "memory_bytes": order["memory_bytes"] + _address_space()}
     carry_out_and_exit(order)
 

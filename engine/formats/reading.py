@@ -76,7 +76,7 @@ def check_upload(path: Path, suffix: str, limits: Limits) -> None:
     require_size(path, limits)
     quick = dataclasses.replace(limits, seconds=min(limits.seconds, CHECK_SECONDS))
     try:
-        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), quick)
+        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), quick, reads=(path,))
     except TimeLimitError:
         if quick.seconds == limits.seconds:
             raise
@@ -86,7 +86,7 @@ def check_run_metadata(path: Path, limits: Limits) -> None:
     """Raise GraphError or LimitError unless `path` holds step stats; `prepare` checks that they fit a graph. Fast."""
     require_size(path, limits)
     order: dict[str, Json] = {"path": str(path.absolute())}
-    run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS)
+    run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS, reads=(path,))
 
 
 def prepare(
@@ -117,7 +117,13 @@ def prepare(
         order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
     limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
     arrays, texts = run_in_child(
-        f"{__name__}:read_in_child", order, limits, report_progress=report_progress, pulse=pulse, is_warm=True
+        f"{__name__}:read_in_child",
+        order,
+        limits,
+        report_progress=report_progress,
+        pulse=pulse,
+        is_warm=True,
+        reads=[path] if run_metadata is None else [path, run_metadata],
     )
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
     report_progress(GROUPING, 0, 0)

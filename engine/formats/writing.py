@@ -50,7 +50,7 @@ def write_placed(
     require_size(source, limits)
     placing = Placing(device_of_op, destination.suffix, short, keep_pins)
     order = order_of(source, suffix, options, limits) | {"placing": dataclasses.asdict(placing)}
-    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
+    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING, reads=(source,)) as (_, folder):
         publish(folder / PLACED_FILE, destination)
 
 

@@ -110,12 +110,20 @@ def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
 def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: NodeTypes) -> list[Edge]:
     """All edges by consumer and input; an input that an op takes twice is one edge. Raises GraphError."""
     edges: list[Edge] = []
+    known: dict[str, tuple[int, int]] = {}
+    """text of an input → the op and its output, since many ops may take the same"""
     for target, node in enumerate(nodes):
         edges_of_node: dict[Edge, None] = {}
         data_inputs = 0
         after_control = False
         for text in node.input:
-            edge = _edge(text, target, node, index_of_name)
+            if text not in known:
+                known[text] = _source_of(text, target, node, index_of_name)
+            source, output = known[text]
+            if source == target:
+                what = "the op is its own input"
+                raise GraphError(what, where=place_of(node, target), allowed="inputs from other ops", field="file")
+            edge = Edge(source, target, output)
             if edge.output == CONTROL:
                 after_control = True
             elif after_control:
@@ -130,8 +138,8 @@ def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: No
     return edges
 
 
-def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int]) -> Edge:
-    """The edge for the input `text`: `x`, `x:1` or `^x`. Raises GraphError."""
+def _source_of(text: str, target: int, node: Message, index_of_name: Mapping[str, int]) -> tuple[int, int]:
+    """Op and output of the input `text` of an op: `x`, `x:1` or `^x`. Raises GraphError."""
     match = _INPUT.match(text)
     if match is None or (match[1] and match[3]):
         what = f"{shortened(text)} is not an input"
@@ -140,10 +148,7 @@ def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int
     if source is None:
         what = f"its input {shortened(text)} is not in the graph"
         raise GraphError(what, where=place_of(node, target), allowed="the name of an op", field="file")
-    if source == target:
-        what = "the op is its own input"
-        raise GraphError(what, where=place_of(node, target), allowed="inputs from other ops", field="file")
-    return Edge(source, target, CONTROL if match[1] else int(match[3] or 0))
+    return source, CONTROL if match[1] else int(match[3] or 0)
 
 
 def _require_output(edge: Edge, nodes: Sequence[Message], types: NodeTypes) -> None:
