@@ -10,7 +10,9 @@ from pathlib import Path
 
 from engine import VERSION
 from engine.child.machine_memory import machine_memory_bytes
-from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
+from engine.child.own_memory import is_out_of_memory, limited_memory
+from engine.child.parent import Limits, Pulse, ReportProgress, kills_for_memory, no_pulse
+from engine.child.sandbox import missing as missing_of_sandbox
 from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
@@ -366,13 +368,17 @@ __all__ = [
     "family_members",
     "flat_view_to_bytes",
     "groups_csv",
+    "is_out_of_memory",
     "keep_warm",
+    "kills_for_memory",
     "learned_until",
+    "limited_memory",
     "list_settings",
     "machine_memory_bytes",
     "measure",
     "measure_many",
     "methods",
+    "missing_of_sandbox",
     "model_explorer_graph",
     "most_processes",
     "obstacle",

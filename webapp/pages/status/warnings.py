@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.timesince import timesince
 
+from engine import api
 from webapp.backups.models import BackupRecord
 from webapp.disk_use import LEAST_FREE_BYTES, DiskUse
 from webapp.incidents import recent_incidents
@@ -24,6 +25,8 @@ def warnings_of(
         sentences.append("Less than 1 GiB is free on the disk of the data folder.")
     sentences += _of_backup(backup)
     sentences += [sentence for line in workers if (sentence := _of_worker(line))]
+    if lacks := api.missing_of_sandbox():
+        sentences.append(f"Users' files are read in a sandbox that lacks something here: {'; '.join(lacks)}.")
     sentences += [
         f"{incident.sentence.capitalize()}, {timesince(incident.at)} ago."
         for incident in recent_incidents(Path(settings.DATA_FOLDER))
