@@ -72,6 +72,7 @@ from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
+from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
@@ -266,6 +267,7 @@ __all__ = [
     "OP_REST_US",
     "POLICY_VERSION",
     "PRESET_WORDS",
+    "READING_STEPS",
     "SIZES_FROM",
     "SPLIT",
     "TRIPS_FROM",
