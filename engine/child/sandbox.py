@@ -16,6 +16,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -120,10 +121,10 @@ def _leave_files(libc: ctypes.CDLL, version: int, folder: Path, files: Iterable[
     try:
         for path in code_folders():
             _allow(libc, ruleset, path, (EXECUTE | READ_FILE | READ_DIR) & all_rights)
-        for path in (*SYSTEM_FILES, *files):
-            _allow(libc, ruleset, Path(path), READ_FILE)
-        for path in DEVICES:
-            _allow(libc, ruleset, Path(path), (READ_FILE | WRITE_FILE | IOCTL_DEVICE) & all_rights)
+        for file in (*map(Path, SYSTEM_FILES), *files):
+            _allow(libc, ruleset, file, READ_FILE)
+        for device in map(Path, DEVICES):
+            _allow(libc, ruleset, device, (READ_FILE | WRITE_FILE | IOCTL_DEVICE) & all_rights)
         _allow(libc, ruleset, folder, all_rights & ~EXECUTE)
         _require(libc.syscall(RESTRICT_SELF, ruleset, 0))
     finally:
@@ -150,6 +151,7 @@ SYSTEM_FILES = (
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
+@cache
 def code_folders() -> list[Path]:
     """The folders that hold code and what the system says of itself; none of them holds data of ours.
 
@@ -157,8 +159,9 @@ def code_folders() -> list[Path]:
     """
     checkout = Path(__file__).resolve().parents[2]
     packages = [path.parent for path in checkout.glob("*/__init__.py")]
-    installed = [Path(sys.base_prefix).resolve() / "lib", *(Path(each) for each in sysconfig.get_paths().values())]
-    libraries = [Path(each).resolve() for each in (*installed, *sys.path) if str(each)]
+    own = sysconfig.get_paths()  # without `data`, which may hold the checkout and more
+    installed = [f"{sys.base_prefix}/lib", *(own[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))]
+    libraries = [Path(each).resolve() for each in (*installed, *sys.path) if each]
     system = [Path(each) for each in ("/usr", "/lib", "/lib64", "/bin", "/sys", "/proc/self", "/proc/sys")]
     found = {*packages, *(path for path in libraries if not checkout.is_relative_to(path)), *system}
     return sorted(found)

@@ -161,6 +161,7 @@ def main() -> int:
     _load(order["paths"])
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         return SEVERAL_THREADS_EXIT_STATUS
+    sandbox.code_folders()  # found once, not in each child
     gc.collect()
     gc.freeze()  # loaded objects stay shared with the children
     server = _Server(socket.socket(fileno=order["requests"]))
