@@ -80,7 +80,8 @@ def test_it_runs_in_tensorflow_where_it_was_put(built: Built, name: str) -> None
 def test_a_layer_of_a_decoder_fits_on_each_gpu(built: Built, name: str, tmp_path: Path) -> None:
     prepared, cluster = built.prepared(name), api.parse_cluster(CLUSTER)
     group_of_op = prepared.grouping.group_of_op
-    above = {group_of_op[op] for op, each in enumerate(prepared.graph.op_names) if each.startswith("above")}
+    of_layer = [each.startswith("above") or "MatMul_1" in each for each in prepared.graph.op_names]
+    above = {group for group, is_above in zip(group_of_op.tolist(), of_layer, strict=True) if is_above}
     devices = [int(group in above) for group in range(prepared.grouping.group_count)]
     placement = api.placement_to_json(prepared, cluster, api.SplitPlacement(devices))
     (report,) = api.simulate(prepared, cluster, [dict(placement)])
