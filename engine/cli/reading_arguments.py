@@ -15,9 +15,17 @@ _COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add `--signature`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
+    """Add `--signature`, `--fetch`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
     parser.add_argument(
         "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
+    )
+    parser.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an op, or its output as NAME:0, that a step fetches, once for each, in place of a signature or what the "
+        "file names (default without either: all but ops that only initialise, save or write summaries)",
     )
     parser.add_argument("--batch-size", type=int, metavar="N", help="for inputs whose first dimension is unknown")
     parser.add_argument(
@@ -51,6 +59,7 @@ def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
         _shapes(parsed.input_shape),
         _counts(parsed.trips, "--trips", "no number of trips", TRIPS_RULE),
         _counts(parsed.size, "--size", "no size", SIZE_RULE),
+        tuple(dict.fromkeys(parsed.fetch)),
     )
 
 

@@ -13,11 +13,14 @@ from engine.child.parent import ReportProgress
 from engine.errors import GraphError, SettingsError, shortened
 from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
-from engine.formats.graphdef import OPENING, OpenedGraph
+from engine.formats.graphdef import FETCHES, OPENING, OpenedGraph
+from engine.formats.step import needed_note
 from engine.graphs.origin import Origin
+from engine.graphs.tensorflow.fetching import ops_of_fetches
+from engine.graphs.tensorflow.function_calls import calls_of
 from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes, read_messages
 from engine.graphs.tensorflow.messages import Message, parsed
-from engine.graphs.tensorflow.pruning import pruned
+from engine.graphs.tensorflow.pruning import pruned, require_fetched
 from engine.graphs.tensorflow.wire import BYTES, WireError, fields
 
 META_GRAPHS = 2
@@ -71,9 +74,17 @@ def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """
     report_progress(OPENING, 0, 0)
     meta_graph = meta_graph_of_file(source.path.read_bytes())
-    if source.options.signature:
-        return of_step(meta_graph, step_of_signature(meta_graph, source.options.signature))
-    return of_step(meta_graph, step_of_collections(meta_graph))
+    options = source.options
+    if options.signature:
+        return of_step(meta_graph, step_of_signature(meta_graph, options.signature))
+    step = StepSignature() if options.fetches else step_of_collections(meta_graph)
+    messages = read_messages(meta_graph.graph, ".pb")
+    if step.fetches and calls_of(messages):  # only the step's functions need to be inlined
+        return of_step(meta_graph, step)
+    require_fetched(messages, step.fetches)
+    fetches = step.fetches or ops_of_fetches(messages, options.fetches)
+    origin = Origin(fetches=fetches, signatures=signatures_of(meta_graph))
+    return OpenedGraph(messages, origin, is_whole=True, fetched_by=step.source or FETCHES)
 
 
 def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
@@ -83,7 +94,7 @@ def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
     if step.fetches:
         before = len(messages.nodes)
         messages = pruned(messages, step.fetches)
-        notes = (f"Of the file's {before} ops those {len(messages.nodes)} were read that {step.source} needs.",)
+        notes = (needed_note(before, len(messages.nodes), step.source),)
     ops = {node.name for node in messages.nodes}
     feeds = tuple(name for name in step.feeds if name in ops)
     origin = Origin(feeds=feeds, fetches=step.fetches, signatures=signatures_of(meta_graph), notes=notes)

@@ -30,6 +30,10 @@ class ReadingOptions:
     """name of a loop → trips of its body in a step, where the file leaves them open"""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """name of an op whose output's length depends on data → that length"""
+    fetches: tuple[str, ...] = ()
+    """ops (`train`) or their outputs (`logits:0`) that a step fetches; empty: those that the file names, or its ends"""
+    tags: tuple[str, ...] | None = None
+    """tags of the graph to read of a SavedModel that holds several; None: the one with the tag `serve` alone"""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and not 1 <= self.batch_size <= MOST_DIMENSION:
@@ -52,6 +56,10 @@ class ReadingOptions:
             if not 0 <= length <= MOST_DIMENSION:
                 allowed = f"an integer from 0 to {MOST_DIMENSION}"
                 raise SettingsError(f"the length {length}", where=shortened(name), allowed=allowed, field="sizes")
+        if self.fetches and self.signature:
+            what = f"both fetches and the signature {shortened(self.signature)} are given"
+            allowed = "one of them: fetches take the place of a signature's outputs"
+            raise SettingsError(what, where="fetches", allowed=allowed, field="fetches")
 
     def to_json(self) -> dict[str, Json]:
         """The options as JSON, for a database or a child process."""
@@ -61,16 +69,21 @@ class ReadingOptions:
             "input_shapes": {name: list(shape) for name, shape in self.input_shapes.items()},
             "trips": dict(self.trips),
             "sizes": dict(self.sizes),
+            "fetches": list(self.fetches),
+            "tags": None if self.tags is None else list(self.tags),
         }
 
     @staticmethod
     def from_json(stored: Mapping[str, Json]) -> "ReadingOptions":
         """The inverse of `to_json`; not for JSON that people write."""
         shapes = cast(dict[str, list[int]], stored["input_shapes"])
+        tags = cast(list[str] | None, stored.get("tags"))
         return ReadingOptions(
             cast(str, stored["signature"]),
             cast(int | None, stored["batch_size"]),
             {name: tuple(shape) for name, shape in shapes.items()},
             cast(dict[str, int], stored.get("trips", {})),
             cast(dict[str, int], stored.get("sizes", {})),
+            tuple(cast(list[str], stored.get("fetches", []))),
+            None if tags is None else tuple(tags),
         )

@@ -7,10 +7,18 @@ from engine.child.parent import ReportProgress
 from engine.errors import GraphError
 from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
-from engine.formats.graphdef import OPENING, OpenedGraph
-from engine.formats.meta_graph import MetaGraph, meta_graph_of_saved_model, of_step, step_of_signature
+from engine.formats.graphdef import FETCHES, OPENING, OpenedGraph
+from engine.formats.meta_graph import (
+    MetaGraph,
+    StepSignature,
+    meta_graph_of_saved_model,
+    of_step,
+    step_of_signature,
+)
 from engine.formats.saved_model.archive import VARIABLES_INDEX, opened_archive
 from engine.graphs.origin import NO_VARIABLES
+from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.fetching import ops_of_fetches
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.graphs.tensorflow.messages import load_tensorflow
 from engine.graphs.tensorflow.op_types import VARIABLES
@@ -29,11 +37,19 @@ def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """The signature's part of the graph. Raises GraphError, LimitError, SettingsError."""
     report_progress(OPENING, 0, 0)
     meta_graph, has_variables, choice = _meta_graph(source)
-    graph = of_step(meta_graph, step_of_signature(meta_graph, source.options.signature))
+    graph = of_step(meta_graph, _step(meta_graph, source.options))
     stored = has_variables or not any(node.op in VARIABLES for node in graph.messages.nodes)
     lacks = () if stored else (f"{NO_VARIABLES[0].upper()}{NO_VARIABLES[1:]}.",)
     origin = replace(graph.origin, notes=(*choice, *graph.origin.notes, *lacks), variables_stored=stored)
     return OpenedGraph(graph.messages, origin)
+
+
+def _step(meta_graph: MetaGraph, options: ReadingOptions) -> StepSignature:
+    """A person's fetches, else the signature in the options, or the usual one. Raises SettingsError."""
+    if not options.fetches:
+        return step_of_signature(meta_graph, options.signature)
+    fetches = ops_of_fetches(read_messages(meta_graph.graph, ".pb"), options.fetches)
+    return StepSignature((), fetches, FETCHES)
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:

@@ -15,6 +15,8 @@ from engine.graphs.tensorflow.graphdef_messages import NODE
 from engine.graphs.tensorflow.messages import load_messages
 from engine.graphs.tensorflow.wire import Field, bytes_field, fields
 
+HOST = DeviceString(type="CPU", index="0")
+"""the device of ops beside the step that are tied to none"""
 DEVICE = 4
 """number of NodeDef's field `device`"""
 PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
@@ -22,6 +24,7 @@ PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it whe
 
 def with_devices(
     graph: ComputationGraph,
+    whole: ComputationGraph | None,
     content: bytes,
     suffix: str,
     device_of_op: Mapping[str, str],
@@ -31,9 +34,11 @@ def with_devices(
 ) -> bytes:
     """Write the GraphDef `content` (format `suffix`) with each op's device, in the format `written_suffix`.
 
-    `graph` was read from `content`. Raises PlacementError.
+    `graph` was read from `content`, or is the part of `whole`, read from it, that was placed. Raises PlacementError.
     """
     devices = _written_devices(graph, device_of_op, short, keep_pins)
+    if whole is not None:
+        devices = _devices_of_whole(whole, dict(zip(graph.op_names, devices, strict=True)), short)
     if suffix == written_suffix == ".pb":
         return _binary_with_devices(content, devices)
     return _message_with_devices(content, suffix, devices, written_suffix)
@@ -59,6 +64,27 @@ def _written_devices(
         if written[other] != written[op]:
             what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
             raise PlacementError(what, where=shortened(name), allowed="one device for ops that are co-located")
+    return written
+
+
+def _devices_of_whole(whole: ComputationGraph, device_of_op: Mapping[str, str], short: bool) -> list[str]:
+    """[ops of the whole graph] the device string of each; `device_of_op` has those of the ops that were placed.
+
+    Of the others, one that TensorFlow ties to a placed op is on its device; the rest are on the first CPU, in the job
+    and task that the file gives them.
+    """
+    class_of_op = colocation_classes(whole).tolist()
+    of_class = {
+        class_: device_of_op[name]
+        for name, class_ in zip(whole.op_names, class_of_op, strict=True)
+        if name in device_of_op
+    }
+    written: list[str] = []
+    for name, class_, fixed in zip(whole.op_names, class_of_op, whole.devices, strict=True):
+        if name in device_of_op or class_ in of_class:
+            written.append(device_of_op.get(name) or of_class[class_])
+        else:
+            written.append(_short(HOST) if short else _spelled(HOST, parse_device_string(fixed, name)))
     return written
 
 
