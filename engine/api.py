@@ -76,8 +76,8 @@ from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
-from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
+from engine.graphs.reading_options import ReadingOptions, tags_of_text, tags_text
 from engine.measuring.calibrating.machine import calibrate
 from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
@@ -262,6 +262,7 @@ __all__ = [
     "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",
     "MOST_SEED",
+    "NO_SIGNATURE",
     "NO_VARIABLES",
     "OPEN_TRIPS",
     "OP_REST_US",
@@ -407,6 +408,8 @@ __all__ = [
     "shortened",
     "simulate",
     "simulated_words",
+    "tags_of_text",
+    "tags_text",
     "time_node_data",
     "time_words",
     "trace",

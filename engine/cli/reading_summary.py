@@ -68,6 +68,10 @@ def _read_as(summary: Summary) -> Iterator[str]:
     """The format, and the options that differ from the defaults."""
     options = summary["options"]
     given = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
+    if options.get("tags") is not None:
+        given.append(f"tags {shortened(api.tags_text(options['tags']))}")
+    if fetches := options.get("fetches"):
+        given.append(f"fetches {shortened(', '.join(fetches), TYPED_AGAIN)}")
     if options.get("batch_size") is not None:
         given.append(f"batch size {options['batch_size']}")
     shapes = {name: ",".join(map(str, shape)) for name, shape in (options.get("input_shapes") or {}).items()}

@@ -66,17 +66,17 @@ def keep_warm() -> bool:
     return warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
 
-def check_upload(path: Path, suffix: str, limits: Limits) -> None:
-    """Refuse what is no graph: read the graph without its functions, for at most CHECK_SECONDS.
+def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOptions = AS_IT_IS) -> None:
+    """Refuse what is no graph, or has not what `options` choose: read it without functions, at most CHECK_SECONDS.
 
     A larger graph passes: `prepare` finds the errors in the rest of it. Loads TensorFlow's messages alone. Raises
-    GraphError, LimitError.
+    GraphError, LimitError, SettingsError.
     """
     format_of(suffix)
     require_size(path, limits)
     quick = dataclasses.replace(limits, seconds=min(limits.seconds, CHECK_SECONDS))
     try:
-        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), quick, reads=(path,))
+        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, options, limits), quick, reads=(path,))
     except TimeLimitError:
         if quick.seconds == limits.seconds:
             raise
@@ -155,8 +155,10 @@ def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
     """Raise SettingsError for options to a format that has none."""
     row = format_of(suffix)
     if not row.options and options != AS_IT_IS:
-        what = f"{row.words} has neither signatures nor shapes"
-        raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
+        given, usual = options.to_json(), AS_IT_IS.to_json()
+        names = ", ".join(name.replace("_", " ") for name in given if given[name] != usual[name])
+        what = f"{row.words} is one step with its costs, so it takes no {names}"
+        raise SettingsError(what, where=shortened(path.name), allowed="no such options", field="options")
 
 
 def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:

@@ -28,6 +28,16 @@ NO_VARIABLES = (
     "can be written, but no placed SavedModel"
 )
 """the reason where `variables_stored` is false"""
+TEXT_ALONE = (
+    "a SavedModel's text has no values of its variables, whose files lie beside it in the SavedModel's folder, so a "
+    "placed GraphDef can be written, but a placed SavedModel only from the zipped folder"
+)
+"""the reason where a SavedModel's text came alone"""
+NO_SIGNATURE = (
+    "a placed SavedModel has one signature of the file, and fetches take its place, so a placed GraphDef can be "
+    "written, but no placed SavedModel"
+)
+"""the reason where a person's fetches were read"""
 
 
 @dataclass(frozen=True, slots=True)

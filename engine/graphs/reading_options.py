@@ -1,6 +1,6 @@
 """Options for reading a graph's file, given by a person where the file leaves them open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,6 +11,8 @@ MOST_DIMENSION = 2**31 - 1
 MOST_DIMENSIONS = 16
 MOST_TRIPS = 10**9
 """trips of a loop"""
+NO_TAGS = '""'
+"""the tags of a graph without tags, as a person writes them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +89,14 @@ class ReadingOptions:
             tuple(cast(list[str], stored.get("fetches", []))),
             None if tags is None else tuple(tags),
         )
+
+
+def tags_of_text(text: str) -> tuple[str, ...]:
+    """The tags that a person writes as `serve,gpu`; an empty text, or `""`, is the graph without tags."""
+    parts = "" if text.strip() == NO_TAGS else text
+    return tuple(sorted({tag.strip() for tag in parts.split(",") if tag.strip()}))
+
+
+def tags_text(tags: Iterable[str]) -> str:
+    """The inverse of `tags_of_text`."""
+    return ",".join(tags) or NO_TAGS

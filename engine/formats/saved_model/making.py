@@ -13,7 +13,8 @@ from typing import cast
 
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
-from engine.formats.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
+from engine.formats.format import SourceFile
+from engine.formats.meta_graph import MetaGraph, chosen_signature, op_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
 from engine.formats.saved_model.filling import HOST, filling_of
@@ -35,19 +36,16 @@ PACKING_LEVEL = 1
 
 
 def write_placed_saved_model(
-    source: Path, placed: bytes, signature: str, most_bytes: int, target: Path, report_progress: ReportProgress
+    source: SourceFile, meta_graph: MetaGraph, placed: bytes, target: Path, report_progress: ReportProgress
 ) -> None:
-    """Write the SavedModel in `source` to `target` with `placed`, the placed GraphDef of its `signature`.
+    """Write the SavedModel in `source` to `target` with `placed`, the placed GraphDef of a signature of `meta_graph`.
 
     Raises GraphError for an upload without its variables, PlacementError for a variable on a device that cannot restore
     it, and LimitError.
     """
     report_progress(WRITING, 0, 0)
-    with opened_archive(source) as archive:
-        content = archive.saved_model_bytes(most_bytes)
-    meta_graph, _ = meta_graph_of_saved_model(content)
-    making = _Making(meta_graph, signature, read_messages(placed, ".pb"))
-    with opened_archive(source) as archive:
+    making = _Making(meta_graph, source.options.signature, read_messages(placed, ".pb"))
+    with opened_archive(source.path) as archive:
         require_stored(making.filling.nodes, archive, target.parent)
         copied = ASSETS_FOLDERS + (VARIABLES_FOLDER,) * bool(making.filling.restores)
         _write(target, making.saved_model(), archive, copied, report_progress)
