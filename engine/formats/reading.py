@@ -21,6 +21,7 @@ from engine.child.parent import (
 )
 from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.costs import Costs
+from engine.costs.layers import Held, layers_of
 from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
@@ -34,6 +35,8 @@ from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested
 from engine.graphs.grouping.nesting import Levels
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.parameters import elements_of_constants, elements_of_variables
 from engine.prepared import PreparedGraph
 
 AUTO_GROUPS: Final = "auto"
@@ -213,8 +216,19 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)))
+    origin = dataclasses.replace(
+        file.origin,
+        notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)),
+        layers=layers_of(file.graph.graph, costed.costs, _held(file.graph.messages)),
+    )
     for part in (file.graph.graph, costed.costs, costed.added_to(origin)):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
+
+
+def _held(messages: GraphMessages | None) -> Held | None:
+    """The parameters that the ops hold; None where the file has no tensors."""
+    if messages is None:
+        return None
+    return Held(elements_of_variables(messages.nodes), elements_of_constants(messages.nodes))
