@@ -84,8 +84,8 @@ def _layers(summary: Summary) -> Iterator[str]:
     for layer in shown:
         share = part_words(layer["flops"] / summary["flops"])
         held = f", {layer['parameters'] + layer['constants']:,} parameters" if layer["parameters"] is not None else ""
-        name = shortened(layer["label"]) or "other ops"
-        yield f"  {name}: {flops_words(layer['flops'])} FLOPs ({share}){held}, {counted(layer['ops'], 'op')}"
+        work = f"{flops_words(layer['flops'])} FLOPs ({share})"
+        yield f"  {shortened(layer['label'])}: {work}{held}, {counted(layer['ops'], 'op')}"
 
 
 def _read_as(summary: Summary) -> Iterator[str]:

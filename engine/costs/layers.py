@@ -20,6 +20,7 @@ from engine.graphs.ordering import levels
 MOST_PARTS = 32
 """parts of a name that make scopes; deeper ones stay in the last"""
 MOST_LAYERS = 500
+OTHER_OPS = "other ops"
 OPENED_SHARE = 0.25
 """share of the FLOPs from which on a scope of several layers is opened"""
 APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -43,6 +44,8 @@ class _Layer:
     parts: tuple[str, ...]
     """of its name"""
     ops: list[int]
+    is_rest: bool = False
+    """whether it has the ops of an opened scope that are in no layer"""
 
 
 def layers_of(graph: ComputationGraph, costs: Costs, held: Held | None) -> tuple[Mapping[str, Json], ...]:
@@ -74,11 +77,11 @@ class _Layers:
         return tuple(self._row(layer, shared, output_bytes) for layer in layers)
 
     def _row(self, layer: _Layer, shared: tuple[str, ...], output_bytes: NDArray[np.int64]) -> dict[str, Json]:
-        ops = layer.ops
-        has_label = layer.parts[: len(shared)] == shared and len(layer.parts) > len(shared)
+        ops, parts = layer.ops, layer.parts
+        label = "/".join(parts[len(shared) :] if parts[: len(shared)] == shared else parts)
         return {
-            "name": "/".join(layer.parts),
-            "label": "/".join(layer.parts[len(shared) :] if has_label else layer.parts),
+            "name": "/".join(parts),
+            "label": f"{label}: {OTHER_OPS}" if layer.is_rest and label else label or OTHER_OPS,
             "ops": len(ops),
             "flops": float(self._flops[ops].sum()) if len(self._costs.flops) else None,
             "parameters": None if self._held is None else int(self._parameters[ops].sum()),
@@ -111,7 +114,7 @@ class _Layers:
                 else:
                     found.append(_Layer((*prefix, part), inside))
             if rest:
-                found.append(_Layer(prefix, rest))
+                found.append(_Layer(prefix, rest, is_rest=True))
         return found
 
     def _children(self, ops: Sequence[int], depth: int) -> dict[str, list[int]]:
@@ -147,7 +150,7 @@ class _Layers:
             return layers
         layers.sort(key=lambda layer: (-self._flops[layer.ops].sum(), -self._parameters[layer.ops].sum(), layer.parts))
         rest = [op for layer in layers[MOST_LAYERS - 1 :] for op in layer.ops]
-        return [*layers[: MOST_LAYERS - 1], _Layer((), rest)]
+        return [*layers[: MOST_LAYERS - 1], _Layer((), rest, is_rest=True)]
 
     def _consumers(self) -> dict[int, list[tuple[int, int]]]:
         """Op that holds parameters, or reads a variable → (consumer, place among its data inputs)."""

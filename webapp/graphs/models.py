@@ -128,10 +128,14 @@ class Graph(StagedJob):
         return api.simulated_words({name: count for name, count in counts.items() if isinstance(count, int)})
 
     @property
-    def lacks_variables(self) -> bool:
-        """Whether its file is known to be a SavedModel without its variables."""
+    def no_saved_model(self) -> str:
+        """Why no placed SavedModel can be written of its SavedModel, as far as known; empty where one can."""
         summary = self.summary if isinstance(self.summary, dict) else {}
-        return self.is_saved_model and summary.get("variables_stored") is False
+        if not self.is_saved_model:
+            return ""
+        if self.own_options.reading.fetches:
+            return f"There is no placed SavedModel: {api.NO_SIGNATURE}."
+        return f"There is no placed SavedModel: {api.NO_VARIABLES}." if summary.get("variables_stored") is False else ""
 
     @property
     def is_ready(self) -> bool:
