@@ -53,6 +53,7 @@ SLOW = (
     "engine/formats/test_one_child.py",
     "engine/formats/test_opening.py",
     "engine/formats/test_order_of_file.py",
+    "engine/formats/test_step_of_file.py",
     "engine/graphs/tensorflow/test_gpu_kernels.py",
     "engine/graphs/tensorflow/test_large_text.py",
     "engine/graphs/tensorflow/test_op_table.py",

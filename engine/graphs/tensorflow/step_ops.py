@@ -7,6 +7,7 @@ summaries. Those ends of the graph are found by types and by data, not by names:
   variable `v` `v/Assign`: such a one may read other variables.
 - What `RestoreV2` gives is restored, and what depends on nothing but whether variables are initialised is a check.
 - A NoOp belongs where all that it waits for belongs.
+- Where summaries alone depend on the graph's inputs, they are the step.
 
 Source: tensorflow/python/training/saver.py; tensorflow/python/ops/variables.py.
 """
@@ -80,6 +81,8 @@ def step_ops(graph: ComputationGraph) -> StepOps | None:
     if not ends.of_step:
         return None
     runs = _all_behind([*ends.of_step, *ends.alone], ends.sources)
+    if not (runs & ends.takes_data).any():
+        runs |= _all_behind(ends.summaries_of_data, ends.sources)
     if runs.all():
         return None
     return StepOps(runs, _counts(ends, runs))
@@ -127,6 +130,17 @@ class _Ends:
         self.alone: list[int] = []
         """ops without inputs that nothing needs: they are read, but make no step"""
         self._sort(np.flatnonzero(~needed).tolist())
+
+    @property
+    def takes_data(self) -> NDArray[np.bool_]:
+        """[ops] whether the op gives the step its data: a placeholder, a queue."""
+        return np.array([_dependence_of_type(each) is _Depends.INPUT for each in self._graph.op_types])
+
+    @property
+    def summaries_of_data(self) -> list[int]:
+        """Summaries that depend on the graph's inputs."""
+        kinds = enumerate(zip(self.kind, self._depends, strict=True))
+        return [op for op, (kind, on) in kinds if kind is Beside.SUMMARISES and on & _Depends.INPUT]
 
     def _dependences(self) -> list[_Depends]:
         """[ops] what the op's outputs depend on."""

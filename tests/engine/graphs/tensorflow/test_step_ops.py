@@ -111,6 +111,9 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "a summary on which the step waits": (
         "tag Const", "x Placeholder", "scalar ScalarSummary tag x", "y Neg x ^scalar"
     ),
+    "summaries that alone take the inputs": (
+        "x Placeholder", "tag Const", "scalar ScalarSummary tag x", "w VariableV2", "one Const", "next AssignAdd w one"
+    ),
     "a data pipeline": (
         "c Const", "d RangeDataset c c c", "i IteratorV2", "make MakeIterator d i", "next IteratorGetNext i"
     ),
