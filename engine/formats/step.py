@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.graphs.colocation import colocation_classes
+from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
@@ -73,35 +72,27 @@ def _beside_note(before: int, beside: dict[Beside, int]) -> str:
 
 
 def _tied_as_in(whole: ComputationGraph, step: ComputationGraph) -> ComputationGraph:
-    """`step` with the ties between its ops that only ops beside it make, and with their need of a CPU."""
+    """`step` with the ties between its ops that only ops beside it make, with their devices and their need of a CPU.
+
+    Raises GraphError where the file fixes tied ops to different devices.
+    """
     class_of_op = colocation_classes(whole)
-    of_step = _indices(whole, step)
-    beside = np.ones(whole.op_count, dtype=np.bool_)
-    beside[of_step] = False
-    tied_beside = set(class_of_op[beside].tolist())
-    needs_cpu = {
-        class_: reason
-        for class_, reason in zip(class_of_op[beside].tolist(), _reasons(whole, beside), strict=True)
-        if reason
-    }
+    devices_of_classes(whole, class_of_op)
+    names = set(step.op_names)
+    of_step = np.array([name in names for name in whole.op_names])
+    beside = np.flatnonzero(~of_step).tolist()
+    tied = set(class_of_op[beside].tolist())
+    needs_cpu = {int(class_of_op[op]): whole.cpu_reason[op] for op in beside if whole.cpu_reason[op]}
+    fixed = {int(class_of_op[op]): whole.devices[op] for op in beside if whole.devices[op]}
     first: dict[int, int] = {}
     pairs: list[tuple[int, int]] = []
-    reasons = list(step.cpu_reason)
+    reasons, devices = list(step.cpu_reason), list(step.devices)
     for op, class_ in enumerate(class_of_op[of_step].tolist()):
-        if class_ in tied_beside:
-            if (known := first.setdefault(class_, op)) != op:
-                pairs.append((known, op))
-            reasons[op] = reasons[op] or needs_cpu.get(class_, "")
+        if class_ not in tied:
+            continue
+        if (known := first.setdefault(class_, op)) != op:
+            pairs.append((known, op))
+        reasons[op] = reasons[op] or needs_cpu.get(class_, "")
+        devices[op] = devices[op] or fixed.get(class_, "")
     all_pairs = np.array(sorted({*map(tuple, step.must_colocate.tolist()), *pairs}), dtype=np.int32).reshape(-1, 2)
-    return replace(step, must_colocate=all_pairs, cpu_reason=tuple(reasons))
-
-
-def _indices(whole: ComputationGraph, step: ComputationGraph) -> NDArray[np.int64]:
-    """[ops of the step] the index of each in the whole graph, which has the same order."""
-    names = set(step.op_names)
-    return np.array([op for op, name in enumerate(whole.op_names) if name in names], dtype=np.int64)
-
-
-def _reasons(whole: ComputationGraph, beside: NDArray[np.bool_]) -> list[str]:
-    """[ops beside the step] why no GPU can run each."""
-    return [reason for reason, is_beside in zip(whole.cpu_reason, beside.tolist(), strict=True) if is_beside]
+    return replace(step, must_colocate=all_pairs, cpu_reason=tuple(reasons), devices=tuple(devices))

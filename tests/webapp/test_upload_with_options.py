@@ -105,6 +105,7 @@ def test_a_row_from_before_there_were_options_has_the_usual_ones_of_then(graph: 
     assert graph.own_options == GraphOptions(groups=128)
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_fetches_and_tags_are_kept_and_stand_in_the_form_again(client: Client, project: Project) -> None:
     hub = saved_model(
         meta_graph(graphdef(), (), signature("default", "sum:0")), meta_graph(graphdef(), ("train", "gpu"))

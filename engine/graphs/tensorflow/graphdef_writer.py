@@ -15,7 +15,7 @@ from engine.graphs.tensorflow.graphdef_messages import NODE
 from engine.graphs.tensorflow.messages import load_messages
 from engine.graphs.tensorflow.wire import Field, bytes_field, fields
 
-HOST = DeviceString(type="CPU", index="0")
+HOST = "/device:CPU:0"
 """the device of ops beside the step that are tied to none"""
 DEVICE = 4
 """number of NodeDef's field `device`"""
@@ -34,11 +34,14 @@ def with_devices(
 ) -> bytes:
     """Write the GraphDef `content` (format `suffix`) with each op's device, in the format `written_suffix`.
 
-    `graph` was read from `content`, or is the part of `whole`, read from it, that was placed. Raises PlacementError.
+    `graph` was read from `content`, or is the part of `whole`, read from it, that has to be placed; the ops beside it
+    may be placed too. Raises PlacementError.
     """
+    _require_known_ops(graph if whole is None else whole, device_of_op)
     devices = _written_devices(graph, device_of_op, short, keep_pins)
     if whole is not None:
-        devices = _devices_of_whole(whole, dict(zip(graph.op_names, devices, strict=True)), short)
+        device_of_op = _completed(whole, device_of_op, dict(zip(graph.op_names, devices, strict=True)), keep_pins)
+        devices = _written_devices(whole, device_of_op, short, keep_pins)
     if suffix == written_suffix == ".pb":
         return _binary_with_devices(content, devices)
     return _message_with_devices(content, suffix, devices, written_suffix)
@@ -48,7 +51,6 @@ def _written_devices(
     graph: ComputationGraph, device_of_op: Mapping[str, str], short: bool, keep_pins: bool
 ) -> list[str]:
     """[ops] the device string of each op: its placement, with the rest of the address from the file."""
-    _require_known_ops(graph, device_of_op)
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
     written: list[str] = []
@@ -67,25 +69,27 @@ def _written_devices(
     return written
 
 
-def _devices_of_whole(whole: ComputationGraph, device_of_op: Mapping[str, str], short: bool) -> list[str]:
-    """[ops of the whole graph] the device string of each; `device_of_op` has those of the ops that were placed.
+def _completed(
+    whole: ComputationGraph, device_of_op: Mapping[str, str], written: Mapping[str, str], keep_pins: bool
+) -> dict[str, str]:
+    """A device for each op of the whole graph; `written` has those of the ops that had to be placed.
 
-    Of the others, one that TensorFlow ties to a placed op is on its device; the rest are on the first CPU, in the job
-    and task that the file gives them.
+    Of the others, one without a device in `device_of_op` is on that of the placed ops to which TensorFlow ties it; one
+    without ties stays where the file fixes it, with `keep_pins`, or is on the first CPU.
     """
-    class_of_op = colocation_classes(whole).tolist()
-    of_class = {
-        class_: device_of_op[name]
-        for name, class_ in zip(whole.op_names, class_of_op, strict=True)
-        if name in device_of_op
-    }
-    written: list[str] = []
-    for name, class_, fixed in zip(whole.op_names, class_of_op, whole.devices, strict=True):
-        if name in device_of_op or class_ in of_class:
-            written.append(device_of_op.get(name) or of_class[class_])
-        else:
-            written.append(_short(HOST) if short else _spelled(HOST, parse_device_string(fixed, name)))
-    return written
+    class_of_op = colocation_classes(whole)
+    fixed = devices_of_classes(whole, class_of_op)
+    classes = class_of_op.tolist()
+    of_class: dict[int, str] = {}
+    for name, class_ in zip(whole.op_names, classes, strict=True):
+        if (device := written.get(name) or device_of_op.get(name)) is not None:
+            of_class.setdefault(class_, device)
+    completed: dict[str, str] = {}
+    for name, class_ in zip(whole.op_names, classes, strict=True):
+        pin = fixed[class_]
+        beside = _short(pin) if keep_pins and pin.type and pin.index else HOST
+        completed[name] = written.get(name) or device_of_op.get(name) or of_class.get(class_, beside)
+    return completed
 
 
 def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.child.parent import Limits, no_progress, run_in_child
-from engine.errors import GraphError, SettingsError
+from engine.errors import GraphError, PlacementError, SettingsError
 from engine.formats.format import SourceFile
 from engine.formats.reading import AS_IT_IS, prepare
 from engine.formats.registry import FORMATS, function
@@ -24,6 +24,7 @@ from engine.graphs.tensorflow.wire import bytes_field
 from engine.prepared import PreparedGraph
 from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
 from tests.engine.formats.graphdef_samples import (
+    attribute,
     colocated_with,
     constant,
     devices,
@@ -242,6 +243,13 @@ def test_ops_beside_the_step_tie_ops_of_it_as_in_the_whole_file(tmp_path: Path) 
     written = {name: device for name, [device] in zip(whole.op_names, devices(placed.read_bytes()), strict=True)}
     assert written["set"] == "/device:GPU:1"
     assert written["start"] == "/job:ps/task:1/device:CPU:0"
+    write_placed(path, ".pb", placement | {"start": "/device:GPU:3", "set": "/device:GPU:1"}, placed, Limits())
+    assert devices(placed.read_bytes())[2] == ["/job:ps/task:1/device:GPU:3"]
+    with pytest.raises(PlacementError) as caught:
+        write_placed(path, ".pb", placement | {"set": "/device:GPU:0"}, placed, Limits())
+    assert str(caught.value) == (
+        "set: it is on /device:GPU:0, but v is on /device:GPU:1; allowed: one device for ops that are co-located"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".pbtxt"])
