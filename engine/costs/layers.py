@@ -30,7 +30,7 @@ SETS = frozenset({"Assign", "AssignVariableOp", "VarIsInitializedOp", "IsVariabl
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldParameters:
     """The parameters that ops hold."""
 
     variables: NDArray[np.int64]
@@ -48,13 +48,16 @@ class _Layer:
     """whether it has the ops of an opened scope that are in no layer"""
 
 
-def layers_of(graph: ComputationGraph, costs: Costs, held: Held | None) -> tuple[Mapping[str, Json], ...]:
-    """A row a layer, along the data, as `Origin.layers` describes; `held`: None where the file has no tensors."""
+def layers_of(graph: ComputationGraph, costs: Costs, held: HeldParameters | None) -> tuple[Mapping[str, Json], ...]:
+    """A row a layer, along the data, those of other ops last, as `Origin.layers` describes.
+
+    `held`: None where the file has no tensors.
+    """
     return _Layers(graph, costs, held).rows()
 
 
 class _Layers:
-    def __init__(self, graph: ComputationGraph, costs: Costs, held: Held | None) -> None:
+    def __init__(self, graph: ComputationGraph, costs: Costs, held: HeldParameters | None) -> None:
         self._graph, self._costs, self._held = graph, costs, held
         self._flops = _flops(costs)
         self._place = levels(np.stack([graph.edge_source, graph.edge_target], axis=1), graph.op_count)
@@ -71,7 +74,7 @@ class _Layers:
     def rows(self) -> tuple[Mapping[str, Json], ...]:
         """A row a layer."""
         layers = self._largest(self._layers())
-        layers.sort(key=lambda layer: (float(self._place[layer.ops].mean()), layer.parts))
+        layers.sort(key=lambda layer: (layer.is_rest, float(self._place[layer.ops].mean()), layer.parts))
         shared = _shared_parts([layer.parts for layer in layers if self._flops[layer.ops].any()])
         output_bytes = self._costs.bytes_of_op()
         return tuple(self._row(layer, shared, output_bytes) for layer in layers)
@@ -103,7 +106,7 @@ class _Layers:
             for part, inside in self._children(ops, len(prefix)).items():
                 below = len(prefix) + 1
                 if not self._is_scope(inside, below):
-                    if self._flops[inside].any() or self._parameters[inside].any():
+                    if part and (self._flops[inside].any() or self._parameters[inside].any()):
                         found.append(_Layer((*prefix, part), inside))
                     else:
                         rest += inside

@@ -21,7 +21,7 @@ from engine.child.parent import (
 )
 from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.costs import Costs
-from engine.costs.layers import Held, layers_of
+from engine.costs.layers import HeldParameters, layers_of
 from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
@@ -227,8 +227,8 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     return arrays, texts
 
 
-def _held(messages: GraphMessages | None) -> Held | None:
+def _held(messages: GraphMessages | None) -> HeldParameters | None:
     """The parameters that the ops hold; None where the file has no tensors."""
     if messages is None:
         return None
-    return Held(elements_of_variables(messages.nodes), elements_of_constants(messages.nodes))
+    return HeldParameters(elements_of_variables(messages.nodes), elements_of_constants(messages.nodes))
