@@ -333,7 +333,11 @@ def test_a_text_under_a_suffix_of_another_form_is_named(tmp_path: Path, text: st
     ("suffix", "content", "sentence"),
     [
         (".meta", TEXTS["meta graph"][:-2], "line 3, column 41: the text is not a MetaGraphDef, or it is cut short: "),
-        (".pbtxt", b"meta_graphs { nonsense: 1 }", "line 1, column 15: the text is not a SavedModel, or it is cut "),
+        (
+            ".pbtxt",
+            b"meta_graphs { nonsense: 1 }",
+            "line 1, column 15: the text is not a SavedModel, or it is cut short: ",
+        ),
         (".pbtxt", b"graph_def { " * 101, "nested deeper than 100 levels; allowed: a MetaGraphDef as text"),
         (".meta", b'meta_info_def { tags: "\xff" }', "byte 23 is not UTF-8; allowed: a MetaGraphDef as text"),
         (".pbtxt", b'meta_info_def { tags: "serve" }', "the file holds no graph; allowed: a MetaGraphDef"),
