@@ -72,9 +72,9 @@ def _layers(summary: Summary) -> Iterator[str]:
         return
     if layers[0]["parameters"] is not None:
         variables, constants = (sum(layer[key] for layer in layers) for key in ("parameters", "constants"))
-        held = [f"{variables:,} in variables"] * bool(variables) + [f"{constants:,} in constants"] * bool(constants)
-        if held:
-            yield f"Parameters: {', '.join(held)}"
+        places = [f"{variables:,} in variables"] * bool(variables) + [f"{constants:,} in constants"] * bool(constants)
+        if places:
+            yield f"Parameters: {', '.join(places)}"
     if len(layers) == 1 or not summary["flops"]:
         return
     largest = sorted(layers, key=lambda layer: (-layer["flops"], layer["name"]))[:ROWS_SHOWN]

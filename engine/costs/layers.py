@@ -74,7 +74,7 @@ class _Layers:
     def rows(self) -> tuple[Mapping[str, Json], ...]:
         """A row a layer."""
         layers = self._largest(self._layers())
-        layers.sort(key=lambda layer: (layer.is_rest, float(self._place[layer.ops].mean()), layer.parts))
+        layers.sort(key=lambda layer: (layer.is_rest, int(self._place[layer.ops].max()), layer.parts))
         shared = _shared_parts([layer.parts for layer in layers if self._flops[layer.ops].any()])
         output_bytes = self._costs.bytes_of_op()
         return tuple(self._row(layer, shared, output_bytes) for layer in layers)

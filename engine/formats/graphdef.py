@@ -17,10 +17,11 @@ from engine.formats.step import StepPart, step_of
 from engine.graphs.origin import Origin
 from engine.graphs.tensorflow.fetching import ops_of_fetches
 from engine.graphs.tensorflow.function_calls import calls_of, require_callable
-from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, read_messages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.graphdef_writer import with_devices
 from engine.graphs.tensorflow.messages import load_messages, load_tensorflow
+from engine.graphs.tensorflow.text_messages import MOST_OPS
 from engine.number_words import bytes_words
 
 OPENING = "opening the file"

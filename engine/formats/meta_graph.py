@@ -179,7 +179,7 @@ def _tagged(graphs: Sequence[MetaGraph], tags: tuple[str, ...] | None) -> MetaGr
         raise GraphError(what, where="saved_model.pb", allowed="one graph for each set of tags", field="file")
     if tags is None:
         what = f"it holds {len(graphs)} graphs, with the tags {_all_tags(graphs)}"
-        allowed = "the tags of one of them (--tags, the field Tags); without, a graph with the tag serve alone is read"
+        allowed = "the tags of one of them (--tags, the field Tags)"
         raise SettingsError(what, where="saved_model.pb", allowed=allowed, field="tags")
     what = f"there is no graph with the tags {shortened(tags_text(tags))}"
     raise SettingsError(what, where="tags", allowed=_all_tags(graphs), field="tags")

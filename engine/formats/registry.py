@@ -21,7 +21,7 @@ FORMATS = {
         is_tensorflow=True,
     ),
     ".pbtxt": Format(
-        "GraphDef, MetaGraphDef or SavedModel as text",
+        "TensorFlow graph as text",
         "engine.formats.text:check",
         "engine.formats.text:read",
         "engine.formats.text:write",

@@ -277,7 +277,6 @@ def test_layers_have_their_work_and_what_they_hold() -> None:
         ("Parameters", 1_000_000, "count"),
         ("In constants", 0, "count"),
         ("Ops", 5, "count"),
-        ("Variables", 4_000_000, "bytes"),
         ("Outputs", 640, "bytes"),
     ]
 
@@ -287,7 +286,7 @@ def test_one_layer_is_no_table_and_what_is_not_counted_is_no_column() -> None:
     assert "layers" not in [table.part for table in tables_of(COUNTED | {"layers": layers[:1]}, str)]
     uncounted = [layer | {"flops": None, "parameters": None, "constants": None} for layer in layers]
     [table] = [table for table in tables_of(COUNTED | {"layers": uncounted}, str) if table.part == "layers"]
-    assert [cell.head for cell in table.rows[0].cells] == ["Ops", "Variables", "Outputs"]
+    assert [cell.head for cell in table.rows[0].cells] == ["Ops", "Outputs"]
     assert table.meaning == "A layer is a name scope of ops."
 
 

@@ -155,7 +155,7 @@ BAD_CHOICES = {
     "no tags where they are needed": (
         "a.zip", HUB, {}, "tags",
         "saved_model.pb: it holds 2 graphs, with the tags \"\"; train; allowed: the tags of one of them (--tags, the "
-        "field Tags); without, a graph with the tag serve alone is read",
+        "field Tags)",
     ),
     "tags that are not there": (
         "a.zip", HUB, {"tags": "serve"}, "tags",

@@ -58,15 +58,15 @@ class OptionsForm(forms.Form):
         label="Tags",
         required=False,
         widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "train"}),
-        help_text="For a SavedModel with several graphs: the tags of the one to read, as serve,gpu. "
-        f"{api.tags_text(())} is the graph without tags. Leave empty for the only graph, or for the one tagged serve.",
+        help_text="For a SavedModel with several graphs: the tags of the one to read, as train or serve,gpu. "
+        f"{api.tags_text(())} is the one without tags.",
     )
     fetches = forms.CharField(
         label="Fetches",
         required=False,
         widget=_lines("train\nlogits:0"),
-        help_text="One op or output per line that a step fetches, in place of a signature. Leave empty for what the "
-        "file names, or else for all ops but those that only initialise, save or write summaries.",
+        help_text="One op or output per line, in place of a signature. Leave empty for what the file names, or else for "
+        "all but initialisers, savers and summaries.",
     )
     input_shapes = forms.CharField(
         label="Input shapes",

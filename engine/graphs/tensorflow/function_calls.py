@@ -13,6 +13,7 @@ from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
+from engine.graphs.tensorflow.text_messages import MOST_OPS
 
 CYCLE_SHOWN = 5
 _SIDES = ("then_branch", "else_branch")

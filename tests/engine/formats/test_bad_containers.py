@@ -193,7 +193,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         ".zip",
         archive((MODEL, saved_model(meta_graph(tags=("serve", "gpu")), meta_graph(tags=("serve", "tpu"))))),
         "saved_model.pb: it holds 2 graphs, with the tags serve,gpu; serve,tpu; allowed: the tags of one of them "
-        "(--tags, the field Tags); without, a graph with the tag serve alone is read",
+        "(--tags, the field Tags)",
     ),
     "one tag set twice": (
         ".zip",

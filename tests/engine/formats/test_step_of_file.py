@@ -208,8 +208,9 @@ def test_a_placed_file_has_every_op_and_trains_saves_and_restores_as_before(
     assert device_of["dense/Assign"] == device_of["dense"], "the start of a variable is where the variable is"
     assert device_of["save/SaveV2"] == "/device:CPU:0"
     order: dict[str, Any] = {"placed": str(placed), "reference": str(folder / "training.pb")}
-    _, found = run_in_child(f"{SAMPLES}:run_in_child", order, OURS, task="running", is_warm=True)
-    first, second = cast(list[Any], found["placed"])
+    _, texts = run_in_child(f"{SAMPLES}:run_in_child", order, OURS, task="running", is_warm=True)
+    found = cast(dict[str, Any], texts)
+    first, second = found["placed"]
     assert first != second
     assert found["placed restored"] == first
     np.testing.assert_allclose(found["placed"], found["reference"], rtol=1e-6)

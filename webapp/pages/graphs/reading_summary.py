@@ -3,7 +3,7 @@
 Summaries of earlier versions lack newer keys; the page leaves those parts out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -272,22 +272,26 @@ def _layer_table(summary: GraphSummary) -> Table:
     if len(layers) < 2:
         return Table("layers", "Layers", "Layer", [])
     meaning = "A layer is a name scope of ops."
-    if layers[0]["parameters"] is not None:
-        variables, constants = (sum(layer[key] for layer in layers) for key in ("parameters", "constants"))
-        meaning += f" Parameters are elements of variables, without an optimiser's own: {variables:,} in all."
-        if constants:
-            meaning += f" Constants, in which a frozen graph keeps its weights, have {constants:,} elements."
-    return Table("layers", "Layers", "Layer", [_layer_row(layer) for layer in layers], meaning)
+    held = [key for key in PARAMETERS if any(layer[key] for layer in layers)]
+    if "parameters" in held:
+        in_all = sum(layer["parameters"] for layer in layers)
+        meaning += f" Parameters are elements of variables, without an optimiser's own: {in_all:,} in all."
+    if "constants" in held:
+        in_all = sum(layer["constants"] for layer in layers)
+        meaning += f" Constants, in which a frozen graph keeps its weights, have {in_all:,} elements."
+    return Table("layers", "Layers", "Layer", [_layer_row(layer, held) for layer in layers], meaning)
 
 
-def _layer_row(layer: Mapping[str, Any]) -> TableRow:
-    cells = [TableCell("Ops", layer["ops"], is_number=True)]
+PARAMETERS = {"parameters": "Parameters", "constants": "In constants"}
+"""key of a layer → heading"""
+
+
+def _layer_row(layer: Mapping[str, Any], held: Sequence[str]) -> TableRow:
+    """`held`: the keys of PARAMETERS of which some layer has any."""
+    cells = [TableCell(PARAMETERS[key], layer[key], is_number=True) for key in held]
     if layer["flops"] is not None:
         cells.insert(0, TableCell("FLOPs", int(layer["flops"]), is_number=True, unit="flops"))
-    if layer["parameters"] is not None:
-        cells.insert(1, TableCell("Parameters", layer["parameters"], is_number=True))
-        cells.insert(2, TableCell("In constants", layer["constants"], is_number=True))
-    cells.append(TableCell("Variables", layer["persistent_bytes"], is_number=True, unit="bytes"))
+    cells.append(TableCell("Ops", layer["ops"], is_number=True))
     cells.append(TableCell("Outputs", layer["output_bytes"], is_number=True, unit="bytes"))
     return TableRow(layer["name"], tuple(cells), shown_as=layer["label"])
 
