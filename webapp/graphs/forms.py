@@ -65,8 +65,8 @@ class OptionsForm(forms.Form):
         label="Fetches",
         required=False,
         widget=_lines("train\nlogits:0"),
-        help_text="One op or output per line, in place of a signature. Leave empty for what the file names, or else for "
-        "all but initialisers, savers and summaries.",
+        help_text="One op or output per line, in place of a signature. Leave empty for what the file names, or else "
+        "for all but initialisers, savers and summaries.",
     )
     input_shapes = forms.CharField(
         label="Input shapes",
