@@ -7,10 +7,11 @@ allocate memory. Runs in the child.
 from collections.abc import Iterable, Mapping
 
 from engine.errors import GraphError, LimitError, shortened
-from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, place_of
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
 from engine.graphs.tensorflow.graphdef_types import signatures_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_table import Argument, Signature
+from engine.graphs.tensorflow.text_messages import MOST_OPS
 
 MOST_ARGUMENTS = 100_000
 """largest number of data inputs, and of outputs, of one op"""
