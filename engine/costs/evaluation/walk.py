@@ -23,6 +23,7 @@ from engine.costs.evaluation.known import (
     Items,
     Known,
     KnownShape,
+    KnownValue,
     agreed,
     is_known,
     largest,
@@ -32,6 +33,7 @@ from engine.costs.evaluation.known import (
     value_of_constant,
 )
 from engine.costs.evaluation.loops import NEXTS, Loop, Path, Trips
+from engine.costs.evaluation.partial_values import partly_known
 from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.small_values import values_of
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
@@ -250,6 +252,8 @@ class GraphWalk:
                 Known(number) if value is None else of_value(value, number, bounded)
                 for number, value in zip(numbers, values, strict=False)
             ]
+        if found and found[0].value is None and (partial := partly_known(node, inputs)):
+            found = [_with_numbers(each, numbers) for each, numbers in zip(found, partial, strict=False)]
         hints = self._hints[op]
         if all(each.shape is not None for each in found) or (
             not bounded and len(hints) == len(found) and all(each.is_whole for each in hints) and not self._growth
@@ -308,7 +312,7 @@ class GraphWalk:
         if op not in self._loop_of_merge or len(inputs) == len(self._nodes[op].input):
             ends = [each for each in inputs if each.number != INVALID] or list(inputs)
             return self._with_hints(op, [largest(ends), index])
-        known = inputs[0] if self._trips.is_invariant(op) else replace(inputs[0], value=None)
+        known = inputs[0] if self._trips.is_invariant(op) else replace(inputs[0], value=None, partial=None)
         if op in self._growth:
             known = replace(known, shape=self._widened(op, known.shape), bounded=True)
         return [known, index]
@@ -325,7 +329,7 @@ class GraphWalk:
         """The output of an Exit: the loop's variable after its last trip."""
         merge = self._merge_of_exit(op)
         if merge is None:
-            return replace(inside, value=None)
+            return replace(inside, value=None, partial=None)
         loop = self._loop_of_merge[merge]
         self._count(loop)
         after = self._after(merge)
@@ -427,7 +431,17 @@ def _grown(before: Items, after: Items, trips: int) -> Items:
     if before.count >= 0 and after.count >= 0:
         count = max(0, before.count + trips * (after.count - before.count))
     value = after.value if before.count == 0 or before.value == after.value else None
-    return Items(before.number or after.number, shape, count, value)
+    return Items(before.number or after.number, shape, count, value, before.parts or after.parts)
+
+
+def _with_numbers(known: Known, numbers: KnownValue | None) -> Known:
+    """A scalar or vector with its `numbers`, of which some may be OPEN."""
+    dtype = numpy_type(known.number)
+    if numbers is None or known.value is not None or dtype is None:
+        return known
+    if min(numbers.shape, default=1) and numbers.min() >= 0:
+        return replace(known, shape=numbers.shape, value=numbers.astype(dtype))
+    return replace(known, shape=numbers.shape, partial=tuple(numbers.tolist()))
 
 
 def _is_open(known: Known) -> bool:
