@@ -274,4 +274,4 @@ def _listed(values: Mapping[str, object]) -> str:
 
 def shape_words(shape: list[int]) -> str:
     """`64 × 224 × 3`."""
-    return " × ".join(map(str, shape)) or "scalar"
+    return " × ".join("?" if length == api.OPEN_LENGTH else str(length) for length in shape) or "scalar"
