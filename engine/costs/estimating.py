@@ -17,7 +17,7 @@ from tensorflow.core.framework import types_pb2
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
-from engine.costs.arithmetic import OURS
+from engine.costs.arithmetic import ALWAYS_OURS
 from engine.costs.correcting import correct_operations
 from engine.costs.costs import CostSource, no_reasons, work_time_us
 from engine.costs.evaluation.asking import ShapeFunctions
@@ -163,7 +163,7 @@ def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
     more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE, *HIDDEN)
     if np.any(~np.isin(estimate.unknown, more)):
         return True
-    return any(node.op in ENTERS or node.op in CONDITIONAL or node.op in OURS for node in messages.nodes)
+    return any(node.op in ENTERS or node.op in CONDITIONAL or node.op in ALWAYS_OURS for node in messages.nodes)
 
 
 def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOptions, estimate: Estimate) -> None:
@@ -222,7 +222,7 @@ def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Call
     evaluation = estimate.evaluation
     assert evaluation is not None
     parts: dict[int, list[tuple[Query, int]] | None] = {}
-    ours = np.array([node.op in OURS for node in nodes], dtype=bool)
+    ours = np.array([node.op in ALWAYS_OURS for node in nodes], dtype=bool)
     for op in np.flatnonzero((estimate.unknown > 0) | ours).tolist():
         inputs = evaluation.inputs_of(op)
         if reason := hidden_work(nodes[op].op):

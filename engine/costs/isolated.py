@@ -12,7 +12,7 @@ from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from engine.costs import grappler
-from engine.costs.arithmetic import COUNTS, HEAVY, OURS, moved_bytes_of, operations_of
+from engine.costs.arithmetic import ALWAYS_OURS, HEAVY, moved_bytes_of, operations_of
 from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.evaluation.asking import stand_in, write_shape
 from engine.costs.evaluation.known import Known
@@ -80,7 +80,7 @@ def _work_without_estimator(query: Query) -> OpWork | None:
     if op_type not in registered_ops():
         return OpWork(unknown=Unknown.TYPE)
     has_lists = any(each.number == types_pb2.DT_VARIANT for each in (*query.inputs, *query.outputs))
-    if op_type in OURS or op_type in OF_UNKNOWN_ARITHMETIC or has_lists or (op_type in COUNTS and op_type in HEAVY):
+    if op_type in ALWAYS_OURS | OF_UNKNOWN_ARITHMETIC | HEAVY or has_lists:
         return _in_closed_form(query)
     return None
 

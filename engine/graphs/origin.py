@@ -59,8 +59,8 @@ class Origin:
     """where the file leaves the batch size open: number of ops whose unknown cost a batch size makes known, and number
     of all ops of unknown cost; else empty"""
     open_inputs: tuple[Mapping[str, Json], ...] = ()
-    """a row an input of which more lengths are open than a batch size closes: `name`; `shape` as a person gives it, with
-    ? for an open length, empty where its rank is open too"""
+    """a row an input of which more lengths are open than a batch size closes: `name`; `shape` as a person gives it,
+    with ? for an open length, empty where its rank is open too"""
     variables_stored: bool | None = None
     """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
     SavedModel, or was not checked"""

@@ -134,7 +134,7 @@ MOVES: Mapping[str, Callable[[int], Sequence[int]]] = {
                 "StridedSlice",
                 "Slice",
             ),
-            *("Gather", "GatherV2", "Unpack", "Reshape", "Squeeze", "ExpandDims", "ReverseV2", "SplitV", "Tile"),
+            *("Gather", "GatherV2", "Unpack", "Reshape", "ReverseV2", "SplitV", "Tile"),
         ),
         _first,
     ),
