@@ -32,6 +32,8 @@ HANDED_ON = frozenset(
     }
 )
 """ops of loops and conditions: they pass tensors on without a copy"""
+IN_CLOSED_FORM = ALWAYS_OURS | OF_UNKNOWN_ARITHMETIC | HEAVY
+"""op types for which the estimator is not asked"""
 MOST_COUNTED = grappler.MOST_OPERATIONS
 MOST_LENGTH = 2**63 - 1
 MOST_QUESTIONS = 100
@@ -80,7 +82,7 @@ def _work_without_estimator(query: Query) -> OpWork | None:
     if op_type not in registered_ops():
         return OpWork(unknown=Unknown.TYPE)
     has_lists = any(each.number == types_pb2.DT_VARIANT for each in (*query.inputs, *query.outputs))
-    if op_type in ALWAYS_OURS | OF_UNKNOWN_ARITHMETIC | HEAVY or has_lists:
+    if op_type in IN_CLOSED_FORM or has_lists:
         return _in_closed_form(query)
     return None
 

@@ -15,7 +15,7 @@ from tensorflow.core.framework import types_pb2
 
 from engine.costs.evaluation import handles
 from engine.costs.evaluation.asking import ShapeFunctions, cleaned
-from engine.costs.evaluation.bounds import OF_DATA, bounded_outputs, closed_length, largest_slice
+from engine.costs.evaluation.bounds import NOT_OF_DATA, bounded_outputs, closed_length, largest_slice
 from engine.costs.evaluation.captured import CapturedShapes
 from engine.costs.evaluation.known import (
     OPEN,
@@ -287,7 +287,7 @@ class GraphWalk:
         closed, length = bounded_outputs(node, inputs, cut, given)
         if any(one.bounded and not other.bounded for one, other in zip(cut, found, strict=True)):
             length = max(length, closed_length(found, cut))
-        is_root = node.op in OF_DATA and not self._is_behind_open(op) and any(map(_is_open, closed))
+        is_root = node.op not in NOT_OF_DATA and not self._is_behind_open(op) and any(map(_is_open, closed))
         if length >= 0 or is_root:
             self.evaluation.sizes.append(Size(op, length, given is not None and length >= 0))
         return closed

@@ -59,7 +59,7 @@ def is_accounted_for(op_type: str) -> bool:
 
 def test_a_function_among_the_attributes_is_expanded_or_unknown(attributes: Mapping[str, Mapping[str, str]]) -> None:
     with_functions = [name for name, held in attributes.items() if {"func", "list(func)"} & set(held.values())]
-    assert len(with_functions) > 80
+    assert len(with_functions) >= 80
     assert [name for name in with_functions if name not in EXPANDED_CALLS and not hidden_work(name)] == []
 
 
