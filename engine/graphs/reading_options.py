@@ -40,7 +40,7 @@ class ReadingOptions:
         for name, shape in self.input_shapes.items():
             if len(shape) > MOST_DIMENSIONS or not all(OPEN_LENGTH <= length <= MOST_DIMENSION for length in shape):
                 raise SettingsError(
-                    f"the shape {shortened(shape_words(shape))}",
+                    f"the shape [{shortened(shape_words(shape))}]",
                     where=shortened(name),
                     allowed=f"at most {MOST_DIMENSIONS} integers from 0 to {MOST_DIMENSION}, or ? for an open length",
                     field="input_shapes",
