@@ -18,11 +18,11 @@ from experiments.pages import ReportLine, table_of_figures, write_page
 COMMAND = "python -m experiments lookups"
 NAME = "lookups"
 HEAD = ("model", "ops", "unknown", "may be heavy", "FLOPs read", "FLOPs of the layers", "difference")
-INTRODUCTION = (
-    "Models with vocabularies, tables, queues and inputs of any size, exported by Keras, as a TensorFlow module, or as a "
-    "GraphDef of TensorFlow 1, and read with a batch size of 8. FLOPs are those of convolutions and matrix products, beside "
-    "closed forms. Unknown are ops on text, whose length only data has; none of them may be heavy where the column says 0."
-)
+INTRODUCTION = """\
+Models with vocabularies, tables, queues and inputs of any size, exported by Keras, as a TensorFlow module, or as a
+GraphDef of TensorFlow 1, and read with a batch size of 8. FLOPs are those of convolutions and matrix products, beside
+closed forms. Unknown are ops on text, whose length only data has, and ops before an open length closes (a picture
+before it is resized); `inspect` names the option."""
 
 
 def run(folder: Path, report: ReportLine) -> str:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
-from engine.costs.evaluation import containers
+from engine.costs.evaluation import containers, ragged
 from engine.costs.evaluation.known import (
     OPEN,
     Items,
@@ -378,5 +378,6 @@ EVALUATED: Mapping[str, Callable[[Message, Sequence[Known]], Outputs | None]] = 
     "TensorArrayPack": _array_pack,
     "TensorArrayUnpack": _array_unpack,
     **containers.EVALUATED,
+    **ragged.EVALUATED,
 }
 """op type → function that evaluates its outputs"""

@@ -30,6 +30,9 @@ def partly_known(node: Message, inputs: Sequence[Known]) -> list[Partial | None]
     """
     if node.op in SHAPES:
         return [_worth_it(np.array(each.shape, dtype=np.int64)) if each.shape else None for each in inputs]
+    if node.op in SPLITS_OF_TEXT:
+        rows = inputs[0].shape[0] if inputs[0].shape else OPEN
+        return [None, None, _worth_it(np.array([rows, OPEN], dtype=np.int64))]
     positions = MOVES.get(node.op)
     if positions is None and node.op not in ARITHMETIC:
         return []
@@ -117,6 +120,8 @@ def _second_half(count: int) -> Sequence[int]:
 
 
 SHAPES = frozenset({"Shape", "ShapeN"})
+SPLITS_OF_TEXT = frozenset({"StringSplit", "StringSplitV2"})
+"""op types that give a sparse matrix of words: indices, values, shape, of which the number of rows is known"""
 MOVES: Mapping[str, Callable[[int], Sequence[int]]] = {
     **dict.fromkeys(("Pack", "IdentityN"), _all),
     **dict.fromkeys(("ConcatV2",), _all_but_last),

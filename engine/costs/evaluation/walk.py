@@ -41,7 +41,7 @@ from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, HANDLES, INVALID, MERGES, REFS_FROM, SWITCHES
 
-VARIANT = types_pb2.DT_VARIANT
+VARIANT, STRING = types_pb2.DT_VARIANT, types_pb2.DT_STRING
 MOST_ROUNDS = 4
 """walks over one graph: loops that make tensors larger need a second walk, such loops inside others a third; a length
 that still grows after the last walk stays open"""
@@ -182,7 +182,8 @@ class GraphWalk:
         """Whether a tensor that the op depends on is unknown, which may be why its own lengths are open."""
         if any(self._behind_open[source] for source, output in self.evaluation.inputs[op] if output >= 0):
             return True
-        return not all(each.is_whole or each.number == types_pb2.DT_STRING for each in self.evaluation.inputs_of(op))
+        inputs = self.evaluation.inputs_of(op)
+        return not all(each.is_whole or (each.number == STRING and is_known(each.shape)) for each in inputs)
 
     def _grows_by(
         self, merge: int, before: Sequence[int], after: Sequence[int], give_up: bool

@@ -24,7 +24,14 @@ def loop(name: str, source: str, *, too_many: bool = False) -> dict[str, Json]:
 
 
 def notes(loops: list[dict[str, Json]], lost_shapes: int = 0) -> tuple[str, ...]:
-    texts: dict[str, Any] = {"loops": loops, "branches": [], "sizes": [], "batch_helps": [], "lost_shapes": lost_shapes}
+    texts: dict[str, Any] = {
+        "loops": loops,
+        "branches": [],
+        "sizes": [],
+        "batch_helps": [],
+        "open_inputs": [],
+        "lost_shapes": lost_shapes,
+    }
     return estimates_of(ARRAYS, texts, ["K80"]).notes
 
 
