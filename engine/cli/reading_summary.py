@@ -62,7 +62,7 @@ def _flops(summary: Summary) -> Iterator[str]:
     shares = _shares(by_source, counts=False) if by_source else ""
     if heavy := summary["heavy_unknown"]:
         ops = sum(count for _, count in heavy)
-        of_known = f" Of those known {shares}." if len(by_source) > 1 else ""
+        of_known = f" Of the known FLOPs {shares}." if len(by_source) > 1 else ""
         what = "1 op that may be heavy is" if ops == 1 else f"{ops} ops that may be heavy are"
         yield f"FLOPs of a step: at least {flops}; {what} unknown: {_types(heavy)}.{of_known}"
     else:

@@ -6,12 +6,12 @@ Source: tensorflow/core/ops/list_ops.cc, resource_variable_ops.cc.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
 from engine.costs.evaluation import containers, ragged
+from engine.costs.evaluation.containers import Outputs
 from engine.costs.evaluation.known import (
     OPEN,
     Items,
@@ -27,7 +27,6 @@ from engine.costs.evaluation.known import (
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES
 
-Outputs: TypeAlias = Sequence[Known]
 VARIANT, INT32 = types_pb2.DT_VARIANT, types_pb2.DT_INT32
 
 
