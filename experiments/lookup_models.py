@@ -107,7 +107,7 @@ def sentence_encoder(path: Path) -> int:
             self.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), 0)
             self.rows, self.weights = tf.Variable(tf.ones([50, 128])), tf.Variable(tf.ones([128, 256]))
 
-        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.string, name="words")])
+        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.string, name="words")])  # type: ignore[untyped-decorator]
         def __call__(self, words: Any) -> Any:
             return tf.matmul(tf.reduce_mean(tf.gather(self.rows, self.table.lookup(words)), axis=1), self.weights)
 
@@ -124,7 +124,7 @@ def picture_features(path: Path) -> int:
             sizes = ((3, 16), (16, 32), (32, 64))
             self.filters = [tf.Variable(tf.ones([3, 3, channels, filters])) for channels, filters in sizes]
 
-        @tf.function(input_signature=[tf.TensorSpec([None, None, None, 3], tf.float32, name="images")])
+        @tf.function(input_signature=[tf.TensorSpec([None, None, None, 3], tf.float32, name="images")])  # type: ignore[untyped-decorator]
         def __call__(self, images: Any) -> Any:
             net = tf.image.resize(images, [96, 96])
             for filters in self.filters:
