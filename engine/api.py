@@ -77,7 +77,7 @@ from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
-from engine.graphs.reading_options import ReadingOptions, tags_of_text, tags_text
+from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions, shape_words, tags_of_text, tags_text
 from engine.measuring.calibrating.machine import calibrate
 from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
@@ -264,6 +264,7 @@ __all__ = [
     "MOST_SEED",
     "NO_SIGNATURE",
     "NO_VARIABLES",
+    "OPEN_LENGTH",
     "OPEN_TRIPS",
     "OP_REST_US",
     "POLICY_VERSION",
@@ -405,6 +406,7 @@ __all__ = [
     "require_measurable",
     "samples",
     "settings_schema",
+    "shape_words",
     "shortened",
     "simulate",
     "simulated_words",

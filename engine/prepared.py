@@ -13,6 +13,7 @@ from engine.clusters.device_kinds import OP_REST_US
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
 from engine.costs.unknown import Unknown
+from engine.costs.work_of_types import may_be_heavy
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
@@ -132,6 +133,7 @@ class PreparedGraph:
             "layers": _rows(self.origin.layers),
             "variables_stored": self.origin.variables_stored,
             "batch_helps": list(self.origin.batch_helps),
+            "open_inputs": _rows(self.origin.open_inputs),
         }
 
     def op_time_sources(self) -> dict[str, int]:
@@ -147,14 +149,18 @@ class PreparedGraph:
         }
 
     def _flops(self) -> dict[str, Json]:
-        """Floating-point operations of a step, in all and by the source of the ops' costs; null if not counted."""
+        """Floating-point operations of a step, in all and by the source of the ops' costs, and types and number of the
+        ops that may have more of them; null if not counted."""
         costs = self.costs
         if not len(costs.flops):
-            return {"flops": None, "flops_by_source": None}
+            return {"flops": None, "flops_by_source": None, "heavy_unknown": None}
         flops = costs.flops.astype(np.float64) * costs.trips_of_op()  # floats: the sum may be more than an int64
         sums = {source.name.lower(): float(flops[costs.source == source].sum()) for source in CostSource}
         by_source: dict[str, Json] = {name: total for name, total in sums.items() if total}
-        return {"flops": float(flops.sum()), "flops_by_source": by_source}
+        why = costs.unknown if len(costs.unknown) else costs.source == CostSource.UNKNOWN
+        unknown = np.flatnonzero((why > 0) & (costs.trips_of_op() > 0)).tolist()
+        heavy = [self.graph.op_types[op] for op in unknown if may_be_heavy(self.graph.op_types[op])]
+        return {"flops": float(flops.sum()), "flops_by_source": by_source, "heavy_unknown": _most_common(heavy)}
 
     def _unknown(self, ops: NDArray[np.intp]) -> list[Json]:
         """[[name, type, why], ...] of the first `ops`; those that only wait for another op's shape come last."""

@@ -77,6 +77,7 @@ EXPERIMENTS = {
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "levels": Experiment("experiments.levels:run", "five hours of one core"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
+    "lookups": Experiment("experiments.lookups:run", "two minutes"),
     "measured_rewards": Experiment("experiments.measured_rewards:run", "an hour of a quiet machine"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "memory_peaks": Experiment("experiments.memory_peaks:run", "half an hour"),

@@ -5,12 +5,12 @@ import re
 from collections.abc import Sequence
 
 from engine.errors import SettingsError, shortened
-from engine.graphs.reading_options import ReadingOptions, tags_of_text
+from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions, tags_of_text
 
-SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3"
+SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3, with ? for a length that stays open"
 TRIPS_RULE = "NAME=N, such as while=40"
 SIZE_RULE = "NAME=N, such as Where=100"
-_SHAPE = re.compile(r"\[?\s*((?:[0-9]{1,10}\s*,\s*)*[0-9]{1,10})?\s*,?\s*\]?\Z", re.ASCII)
+_SHAPE = re.compile(r"\[?\s*((?:(?:[0-9]{1,10}|\?)\s*,\s*)*(?:[0-9]{1,10}|\?))?\s*,?\s*\]?\Z", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
@@ -40,7 +40,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
         action="append",
         default=[],
         metavar="NAME=LENGTHS",
-        help="an input's shape: images=8,224,224,3",
+        help="an input's shape, ? for a length that stays open: images=8,224,224,3",
     )
     parser.add_argument(
         "--trips",
@@ -74,13 +74,14 @@ def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
 def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {}
     for text in texts:
-        name, separator, lengths = text.rpartition("=")
-        match = _SHAPE.match(lengths.strip())
+        name, separator, written = text.rpartition("=")
+        match = _SHAPE.match(written.strip())
         if not separator or not name or match is None:
             raise SettingsError(f"{shortened(text)} is not a shape", where="--input-shape", allowed=SHAPE_RULE)
         if name in shapes:
             raise SettingsError("its shape is given twice", where=shortened(name), allowed="one shape an input")
-        shapes[name] = tuple(int(length) for length in (match[1] or "").split(",") if length)
+        lengths = [length.strip() for length in (match[1] or "").split(",") if length]
+        shapes[name] = tuple(OPEN_LENGTH if length == "?" else int(length) for length in lengths)
     return shapes
 
 

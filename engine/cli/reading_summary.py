@@ -3,7 +3,7 @@
 The graph's page says the same in `webapp/graphs/what_was_read.py`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine import api
@@ -43,8 +43,7 @@ def what_was_read(summary: Summary) -> Iterator[str]:
     yield from _branches(summary)
     yield from _sizes(summary)
     if types := summary["unknown_types"]:
-        named = [f"{shortened(op_type) or 'no type'} × {count}" for op_type, count in types[:TYPES_SHOWN]]
-        yield f"Types of ops without a known cost: {', '.join(named)}{', …' if len(types) > TYPES_SHOWN else ''}"
+        yield f"Types of ops without a known cost: {_types(types)}"
     yield from _unknown_ops(summary)
     yield from _cpu_ops(summary)
 
@@ -60,9 +59,15 @@ def _flops(summary: Summary) -> Iterator[str]:
     if summary["flops"] is None:
         yield "FLOPs of a step: not counted"
         return
-    by_source = summary["flops_by_source"]
-    shares = f": {_shares(by_source, counts=False)}" if by_source else ""
-    yield f"FLOPs of a step: {flops_words(summary['flops'])}{shares}"
+    by_source, flops = summary["flops_by_source"], flops_words(summary["flops"])
+    shares = _shares(by_source, counts=False) if by_source else ""
+    if heavy := summary["heavy_unknown"]:
+        ops = sum(count for _, count in heavy)
+        of_known = f" Of the known FLOPs {shares}." if len(by_source) > 1 else ""
+        what = "1 op that may be heavy is" if ops == 1 else f"{ops} ops that may be heavy are"
+        yield f"FLOPs of a step: at least {flops}; {what} unknown: {_types(heavy)}.{of_known}"
+    else:
+        yield f"FLOPs of a step: {flops}{': ' * bool(shares)}{shares}"
 
 
 def _layers(summary: Summary) -> Iterator[str]:
@@ -98,7 +103,7 @@ def _read_as(summary: Summary) -> Iterator[str]:
         given.append(f"fetches {shortened(', '.join(fetches), TYPED_AGAIN)}")
     if options.get("batch_size") is not None:
         given.append(f"batch size {options['batch_size']}")
-    shapes = {name: ",".join(map(str, shape)) for name, shape in (options.get("input_shapes") or {}).items()}
+    shapes = {name: api.shape_words(shape) for name, shape in (options.get("input_shapes") or {}).items()}
     counts = ("input shape", shapes), ("trips", options.get("trips")), ("size", options.get("sizes"))
     given += [f"{word} {shortened(name)}={value}" for word, named in counts for name, value in (named or {}).items()]
     if summary["format"] or given:
@@ -152,6 +157,23 @@ def _shares(sums: Mapping[str, float], *, counts: bool = True) -> str:
     return ", ".join(f"{part_words(count / total)} {source}" for source, count in rows)
 
 
+def _types(types: Sequence[tuple[str, int]]) -> str:
+    """`MatMul × 2, Relu × 1, …`."""
+    named = [f"{shortened(op_type) or 'no type'} × {count}" for op_type, count in types[:TYPES_SHOWN]]
+    return f"{', '.join(named)}{', …' if len(types) > TYPES_SHOWN else ''}"
+
+
+def _open_inputs(summary: Summary) -> Iterator[str]:
+    """The inputs whose lengths stay open, as the option that closes them."""
+    if not (rows := summary["open_inputs"]):
+        return
+    yield f"Inputs whose shapes stay open: {len(rows)}. Give their lengths, a number for each ?:"
+    for row in rows[:ROWS_SHOWN]:
+        name = shortened(row["name"], TYPED_AGAIN)
+        yield f"  --input-shape {name}={row['shape'] or 'LENGTHS'}"
+    yield from _more(len(rows), ROWS_SHOWN)
+
+
 def _unknown_ops(summary: Summary) -> Iterator[str]:
     """The first ops of unknown cost with the reasons, and whether a batch size would help."""
     if unknown := summary["unknown_ops"]:
@@ -165,6 +187,7 @@ def _unknown_ops(summary: Summary) -> Iterator[str]:
             of_many = f"all {of_all} of these ops" if known == of_all else f"{known} of these {of_all} ops"
             costs = "cost of this op" if of_all == 1 else f"costs of {of_many}"
             yield f"A batch size (--batch-size N) makes the {costs} known."
+    yield from _open_inputs(summary)
 
 
 def _cpu_ops(summary: Summary) -> Iterator[str]:

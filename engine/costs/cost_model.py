@@ -35,6 +35,7 @@ class CostedGraph:
     branches: OpRows | None = None
     sizes: OpRows | None = None
     batch_helps: tuple[int, ...] = ()
+    open_inputs: OpRows = ()
     notes: tuple[str, ...] = ()
     """remarks on the costs for people, a sentence each"""
 
@@ -47,6 +48,7 @@ class CostedGraph:
             branches=self.branches,
             sizes=self.sizes,
             batch_helps=self.batch_helps,
+            open_inputs=self.open_inputs,
         )
 
 

@@ -3,13 +3,8 @@
 from collections.abc import Set
 
 from engine.costs.unknown import Unknown
-from engine.graphs.tensorflow.op_types import RUN_FUNCTIONS
+from engine.costs.work_of_types import EXPANDED_CALLS, hidden_work
 
-OPAQUE_CALLS = RUN_FUNCTIONS | {
-    *("RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch", "For", "_While", "_If"),
-    *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
-}
-"""ops whose work is in functions that the estimator does not read"""
 OF_UNKNOWN_ARITHMETIC = frozenset(
     {
         *("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2"),
@@ -31,6 +26,8 @@ def why_type_is_unknown(op_type: str, known_types: Set[str], functions: Set[str]
     """Why the estimator does not know the work of ops of this type, or `Unknown.NOT_SAID`."""
     if op_type not in known_types:
         return Unknown.TYPE
-    if op_type in OPAQUE_CALLS or op_type in functions:
+    if op_type in EXPANDED_CALLS or op_type in functions:
         return Unknown.FUNCTION
+    if reason := hidden_work(op_type):
+        return reason
     return Unknown.ARITHMETIC if op_type in OF_UNKNOWN_ARITHMETIC else Unknown.NOT_SAID

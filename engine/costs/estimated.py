@@ -60,11 +60,15 @@ def estimates_of(
     arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json], kinds: Sequence[str]
 ) -> CostedGraph:
     """The costs and findings in the results of `estimating.estimate`."""
-    rows = {key: tuple(cast(list[dict[str, Json]], texts[key])) for key in ("loops", "branches", "sizes")}
+    rows = {
+        key: tuple(cast(list[dict[str, Json]], texts[key])) for key in ("loops", "branches", "sizes", "open_inputs")
+    }
     notes = tuple(_notes(rows["loops"], cast(int, texts["lost_shapes"])))
     loops = tuple({key: value for key, value in row.items() if key != "too_many"} for row in rows["loops"])
     batch_helps = tuple(cast(list[int], texts["batch_helps"]))
-    return CostedGraph(_costs(arrays, kinds), loops, rows["branches"], rows["sizes"], batch_helps, notes)
+    return CostedGraph(
+        _costs(arrays, kinds), loops, rows["branches"], rows["sizes"], batch_helps, rows["open_inputs"], notes
+    )
 
 
 def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> Costs:

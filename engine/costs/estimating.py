@@ -7,7 +7,7 @@ makes known, one by one. Nothing of the graph is run.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from tensorflow.core.framework import types_pb2
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
-from engine.costs.arithmetic import OURS
+from engine.costs.arithmetic import ALWAYS_OURS
 from engine.costs.correcting import correct_operations
 from engine.costs.costs import CostSource, no_reasons, work_time_us
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
-from engine.costs.evaluation.known import Items, Known, shape_of_message
+from engine.costs.evaluation.known import Items, Known, is_known, shape_of_message
 from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.queries import Calls, Query, query_of
 from engine.costs.evaluation.walk import Evaluation, evaluate
@@ -35,15 +35,16 @@ from engine.costs.isolated import OpWork, summed, works_of
 from engine.costs.placeholders import GraphToCost, graph_to_cost, replace_feeds
 from engine.costs.shapes import OutputShapes, inferred_outputs, least_bytes, output_shapes
 from engine.costs.shared_buffers import buffers_of_outputs
-from engine.costs.unknown import Unknown
+from engine.costs.unknown import HIDDEN, Unknown
+from engine.costs.work_of_types import hidden_work
 from engine.errors import CostError, SettingsError, shortened
 from engine.events import Json
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.reading_options import ReadingOptions, shape_words
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import shared_resource
-from engine.graphs.tensorflow.op_types import ENTERS, INPUTS, READS, VARIABLES
+from engine.graphs.tensorflow.op_types import ENTERS, HANDLES, INPUTS, READS, VARIABLES
 
 STAGE = "estimating the costs"
 STEPS = 6
@@ -110,7 +111,7 @@ def estimate(
         "float_type": float_type,
         "buffer_of_output": _buffers(messages, found),
     }
-    return arrays, _findings(messages, found)
+    return arrays, _findings(messages, options, found)
 
 
 def _buffers(messages: GraphMessages, found: Estimate) -> NDArray[np.int64]:
@@ -159,10 +160,10 @@ def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Esti
 
 def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
     """Whether an evaluation may find more than the estimator did."""
-    more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE)
+    more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE, *HIDDEN)
     if np.any(~np.isin(estimate.unknown, more)):
         return True
-    return any(node.op in ENTERS or node.op in CONDITIONAL or node.op in OURS for node in messages.nodes)
+    return any(node.op in ENTERS or node.op in CONDITIONAL or node.op in ALWAYS_OURS for node in messages.nodes)
 
 
 def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOptions, estimate: Estimate) -> None:
@@ -173,7 +174,6 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
     functions = {function.signature.name: function for function in messages.rest.library.function}
     calls = Calls(functions, messages.rest.library, asked)
     inputs = _known_inputs(messages, options)
-    before = estimate.unknown > 0
     evaluation = evaluate(nodes, types, inputs, estimate.outputs, options, asked, calls.outputs)
     estimate.evaluation, estimate.outputs = evaluation, evaluation.outputs
     estimate.shapes = output_shapes(nodes, evaluation.outputs)
@@ -182,30 +182,18 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
     _leave_out_bookkeeping(estimate)
     estimate.trips = np.array([evaluation.trips(op, nodes) for op in range(len(nodes))], dtype=np.int64)
     _leave_out_branches(nodes, estimate)
-    if (
-        options.batch_size is None
-        and (tried := _known_inputs(messages, ReadingOptions(batch_size=TRIED_BATCH))) != inputs
-    ):
+    with_batch = replace(options, batch_size=TRIED_BATCH)
+    if options.batch_size is None and (tried := _known_inputs(messages, with_batch)) != inputs:
         hints = [[] if op in tried else of_op for op, of_op in enumerate(evaluation.outputs)]
-        again = evaluate(
-            nodes,
-            types,
-            tried | {op: inputs[op] for op in inputs if op not in tried},
-            hints,
-            options,
-            asked,
-            calls.outputs,
-        )
-        estimate.batch_helps = _helped(nodes, estimate, again, before)
+        again = evaluate(nodes, types, tried, hints, options, asked, calls.outputs)
+        estimate.batch_helps = _helped(nodes, estimate, again)
 
 
-def _helped(
-    nodes: Sequence[Message], estimate: Estimate, again: Evaluation, before: NDArray[np.bool_]
-) -> tuple[int, int] | None:
+def _helped(nodes: Sequence[Message], estimate: Estimate, again: Evaluation) -> tuple[int, int] | None:
     """Number of ops whose unknown cost a batch size makes known, and number of all such ops; None if it is 0."""
     by_shape = np.isin(estimate.unknown, (Unknown.INPUT_SHAPE, Unknown.OUTPUT_SHAPE, Unknown.CONTENT, Unknown.ESTIMATE))
     left = output_shapes(nodes, again.outputs).unknown > 0
-    helped = int(np.count_nonzero(by_shape & before & ~left))
+    helped = int(np.count_nonzero(by_shape & (estimate.shapes.unknown > 0) & ~left))
     return (helped, int(np.count_nonzero(estimate.unknown))) if helped else None
 
 
@@ -234,10 +222,12 @@ def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Call
     evaluation = estimate.evaluation
     assert evaluation is not None
     parts: dict[int, list[tuple[Query, int]] | None] = {}
-    ours = np.array([node.op in OURS for node in nodes], dtype=bool)
+    ours = np.array([node.op in ALWAYS_OURS for node in nodes], dtype=bool)
     for op in np.flatnonzero((estimate.unknown > 0) | ours).tolist():
         inputs = evaluation.inputs_of(op)
-        if calls.is_call(nodes[op]):
+        if reason := hidden_work(nodes[op].op):
+            estimate.unknown[op] = reason
+        elif calls.is_call(nodes[op]):
             parts[op] = calls.queries(nodes[op], inputs)
         elif to_cost.unknown[op] != Unknown.TYPE:
             parts[op] = [(query_of(nodes[op], inputs, evaluation.outputs[op]), 1)]
@@ -336,7 +326,7 @@ def _listed(names: Sequence[str] | dict[str, Any]) -> str:
     return ", ".join(listed[:SHOWN]) + ", …" * (len(listed) > SHOWN) if listed else "none; the graph has none"
 
 
-def _findings(messages: GraphMessages, estimate: Estimate) -> dict[str, Json]:
+def _findings(messages: GraphMessages, options: ReadingOptions, estimate: Estimate) -> dict[str, Json]:
     """Loops, conditions, sizes and the like, in the form of `Origin`."""
     evaluation, nodes = estimate.evaluation, messages.nodes
     loops = [] if evaluation is None else list(evaluation.loops.values())
@@ -360,8 +350,23 @@ def _findings(messages: GraphMessages, estimate: Estimate) -> dict[str, Json]:
             for size in sizes
         ],
         "batch_helps": list(estimate.batch_helps or ()),
+        "open_inputs": _open_inputs(messages, options, estimate),
         "lost_shapes": _lost_shapes(nodes, estimate),
     }
+
+
+def _open_inputs(messages: GraphMessages, options: ReadingOptions, estimate: Estimate) -> list[Json]:
+    """The inputs whose lengths stay open, and that more than a batch size would close."""
+    rows: list[Json] = []
+    for op, node in enumerate(messages.nodes):
+        if node.op not in INPUTS or not estimate.unknown[op] or len(estimate.outputs[op]) != 1:
+            continue
+        known = estimate.outputs[op][0]
+        is_batch_enough = options.batch_size is None and known.shape and is_known(known.shape[1:])
+        if known.number in HANDLES or is_known(known.shape) or is_batch_enough:
+            continue
+        rows.append({"name": node.name, "shape": shape_words(known.shape or ())})
+    return rows
 
 
 def _lost_shapes(nodes: Sequence[Message], estimate: Estimate) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tensorflow.core.framework import tensor_shape_pb2, types_pb2
 
 from engine.errors import SettingsError, shortened
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import INPUTS
@@ -39,7 +39,7 @@ def given_shapes(messages: GraphMessages, options: ReadingOptions) -> dict[int, 
         given[index] = [_agreed(messages.nodes[index], lengths, producer)]
     if options.batch_size is not None:
         for index, node in enumerate(messages.nodes):
-            if index not in given and (shapes := _in_batches(node, options.batch_size, producer)):
+            if shapes := _in_batches(node, given.get(index), options.batch_size, producer):
                 given[index] = shapes
     return given
 
@@ -75,25 +75,34 @@ def shape_text(shape: Message) -> str:
 
 
 def _agreed(node: Message, lengths: Sequence[int], producer: int) -> Message:
-    """The shape `lengths`, if the file's shape allows it. Raises SettingsError."""
+    """The shape `lengths` with open ones from the file, if the file's shape allows it. Raises SettingsError."""
     declared = declared_shape(node, producer)
     agrees = declared.unknown_rank or (
         len(declared.dim) == len(lengths)
-        and all(dimension.size in (length, -1) for dimension, length in zip(declared.dim, lengths, strict=True))
+        and all(
+            min(dimension.size, length) < 0 or dimension.size == length
+            for dimension, length in zip(declared.dim, lengths, strict=True)
+        )
     )
     if not agrees and node.attr["dtype"].type != types_pb2.DT_RESOURCE:  # that of the handle, not of the variable
         raise SettingsError(
-            f"the shape {list(lengths)} contradicts the file",
+            f"the shape {shape_text(shape_of(lengths))} contradicts the file",
             where=shortened(node.name),
             allowed=shape_text(declared),
             field="input_shapes",
         )
-    return shape_of(lengths)
+    shape = shape_of(lengths)
+    if len(declared.dim) == len(lengths) and not declared.unknown_rank:
+        for dimension, other in zip(shape.dim, declared.dim, strict=True):
+            dimension.size = other.size if dimension.size == OPEN_LENGTH else dimension.size
+    return shape
 
 
-def _in_batches(node: Message, batch_size: int, producer: int) -> list[Message]:
+def _in_batches(node: Message, given: list[Message] | None, batch_size: int, producer: int) -> list[Message]:
     """The node's shapes with open first dimensions set to `batch_size`; empty for no input or no open one."""
-    if node.op in INPUTS:
+    if given is not None:
+        shapes = given
+    elif node.op in INPUTS:
         shapes = [declared_shape(node, producer)]
     elif node.op in ITERATORS and "output_shapes" in node.attr:
         shapes = [shape_of(()) for _ in node.attr["output_shapes"].list.shape]

@@ -12,13 +12,14 @@ from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from engine.costs import grappler
-from engine.costs.arithmetic import COUNTS, HEAVY, OURS, moved_bytes_of, operations_of
-from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC, OPAQUE_CALLS
+from engine.costs.arithmetic import ALWAYS_OURS, HEAVY, moved_bytes_of, operations_of
+from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.evaluation.asking import stand_in, write_shape
 from engine.costs.evaluation.known import Known
 from engine.costs.evaluation.queries import Query, tensor_of
 from engine.costs.shapes import MOST_BYTES
 from engine.costs.unknown import Unknown
+from engine.costs.work_of_types import EXPANDED_CALLS, WITHOUT_COST, hidden_work
 from engine.errors import CostError
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_table import registered_ops
@@ -31,6 +32,8 @@ HANDED_ON = frozenset(
     }
 )
 """ops of loops and conditions: they pass tensors on without a copy"""
+IN_CLOSED_FORM = ALWAYS_OURS | OF_UNKNOWN_ARITHMETIC | HEAVY
+"""op types for which the estimator is not asked"""
 MOST_COUNTED = grappler.MOST_OPERATIONS
 MOST_LENGTH = 2**63 - 1
 MOST_QUESTIONS = 100
@@ -64,6 +67,10 @@ def works_of(queries: Iterable[Query]) -> dict[tuple[Any, ...], OpWork]:
 def _work_without_estimator(query: Query) -> OpWork | None:
     """The work of an op that needs no estimator; None for any other."""
     op_type = query.node.op
+    if op_type in WITHOUT_COST:
+        return OpWork()
+    if reason := Unknown.FUNCTION if op_type in EXPANDED_CALLS else hidden_work(op_type):
+        return OpWork(unknown=reason)
     if not query.is_whole:
         return OpWork(unknown=Unknown.INPUT_SHAPE)
     tensors = (*query.inputs, *query.outputs)
@@ -74,10 +81,8 @@ def _work_without_estimator(query: Query) -> OpWork | None:
         return OpWork()
     if op_type not in registered_ops():
         return OpWork(unknown=Unknown.TYPE)
-    if op_type in OPAQUE_CALLS:
-        return OpWork(unknown=Unknown.FUNCTION)
     has_lists = any(each.number == types_pb2.DT_VARIANT for each in (*query.inputs, *query.outputs))
-    if op_type in OURS or op_type in OF_UNKNOWN_ARITHMETIC or has_lists or (op_type in COUNTS and op_type in HEAVY):
+    if op_type in IN_CLOSED_FORM or has_lists:
         return _in_closed_form(query)
     return None
 

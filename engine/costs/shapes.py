@@ -11,9 +11,17 @@ from engine.costs.annotated_shapes import AnnotatedShapes, Properties
 from engine.costs.evaluation.known import Known, element_bytes, is_known, shape_of_message
 from engine.costs.placeholders import GraphToCost
 from engine.costs.unknown import Unknown
+from engine.costs.work_of_types import WITHOUT_COST
 from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.op_types import HANDLES, REFS_FROM
 
+TEXT_HANDLES = frozenset(
+    op_type
+    for op_type, signature in registered_ops().items()
+    if any(output.is_ref and output.type == "DT_STRING" for output in signature.outputs)
+) | {"TensorArrayV2", "TensorArrayGradV2"}
+"""op types of TensorFlow 1 whose handles of tables, queues and the like are text"""
 MOST_BYTES = 2**50
 """largest size of one output"""
 RESERVED_OUTPUTS = {"FusedBatchNormV3": 5}
@@ -57,7 +65,9 @@ def output_shapes(nodes: Sequence[Message], outputs: Sequence[Sequence[Known]]) 
     reasons = [[_why_unknown(node, each) for each in of_op] for node, of_op in zip(nodes, outputs, strict=True)]
     unknown = np.zeros(len(outputs), dtype=np.uint8)
     for index, node in enumerate(nodes):
-        if not all(_input_is_known(text, reasons, index_of_name) for text in node.input):
+        if node.op not in WITHOUT_COST and not all(
+            _input_is_known(text, reasons, index_of_name) for text in node.input
+        ):
             unknown[index] = Unknown.INPUT_SHAPE
         elif of_op := [reason for reason in reasons[index] if reason]:
             unknown[index] = of_op[0]
@@ -85,7 +95,7 @@ def _why_unknown(node: Message, known: Known) -> Unknown:
     """Why an output of `node` has no known bytes, or `Unknown.NOT_SAID`."""
     if node.op == "VarHandleOp":
         return Unknown.NOT_SAID if _variable_is_known(node) else Unknown.OUTPUT_SHAPE
-    if _is_handle(node, known):
+    if _is_handle(node, known) or node.op in TEXT_HANDLES:
         return Unknown.NOT_SAID
     if known.number == types_pb2.DT_STRING:
         return Unknown.NOT_SAID if node.op == "Const" else Unknown.TEXT

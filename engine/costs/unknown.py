@@ -20,8 +20,15 @@ class Unknown(IntEnum):
     ESTIMATE = 9
     OVERFLOW = 10
     LOST_SHAPE = 11
+    MODULE = 12
+    CODE = 13
+    PIPELINE = 14
+    TPU = 15
+    EXCHANGE = 16
 
 
+HIDDEN = frozenset({Unknown.MODULE, Unknown.CODE, Unknown.PIPELINE, Unknown.TPU, Unknown.EXCHANGE})
+"""the reasons that lie in the op's type, so that no shape helps"""
 SENTENCES = {
     Unknown.NOT_SAID: "there is no estimate of its cost",
     Unknown.TYPE: "TensorFlow does not know ops of this type",
@@ -35,4 +42,9 @@ SENTENCES = {
     Unknown.ESTIMATE: "the estimator answers with a negative number",
     Unknown.OVERFLOW: "its operations or bytes are too many to count",
     Unknown.LOST_SHAPE: "the file lacks the shape of the variable that it reads",
+    Unknown.MODULE: "its work is in a compiled module, which is not read",
+    Unknown.CODE: "its work is in code outside the file",
+    Unknown.PIPELINE: "its functions run in a data pipeline, whose work is not counted",
+    Unknown.TPU: "its work is on a TPU, for which there is no model",
+    Unknown.EXCHANGE: "it exchanges data with other devices by itself, for which there is no model",
 }

@@ -74,6 +74,9 @@ class Origin:
     floating-point variables without an optimiser's own, and `constants`, elements of floating-point constants, in which
     a frozen graph has its weights, both null where the file has no tensors; `persistent_bytes`; `output_bytes`. None
     where layers were not looked for"""
+    open_inputs: tuple[Mapping[str, Json], ...] = ()
+    """a row an input of which more lengths are open than a batch size closes: `name`; `shape` as a person gives it,
+    with ? for an open length, empty where its rank is open too"""
     variables_stored: bool | None = None
     """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
     SavedModel, or was not checked"""

@@ -1,6 +1,6 @@
 """Options for reading a graph's file, given by a person where the file leaves them open."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -13,6 +13,8 @@ MOST_TRIPS = 10**9
 """trips of a loop"""
 NO_TAGS = '""'
 """the tags of a graph without tags, as a person writes them"""
+OPEN_LENGTH = -1
+"""a length of an input's shape that a person leaves open, as the file does"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class ReadingOptions:
     batch_size: int | None = None
     """length of each input's first dimension where it is unknown"""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """name of an input op → its whole shape"""
+    """name of an input op → its shape, `OPEN_LENGTH` for a length that stays as the file has it"""
     trips: Mapping[str, int] = field(default_factory=dict)
     """name of a loop → trips of its body in a step, where the file leaves them open"""
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -42,11 +44,11 @@ class ReadingOptions:
             allowed = f"an integer from 1 to {MOST_DIMENSION}"
             raise SettingsError(f"{self.batch_size}", where="batch size", allowed=allowed, field="batch_size")
         for name, shape in self.input_shapes.items():
-            if len(shape) > MOST_DIMENSIONS or not all(0 <= length <= MOST_DIMENSION for length in shape):
+            if len(shape) > MOST_DIMENSIONS or not all(OPEN_LENGTH <= length <= MOST_DIMENSION for length in shape):
                 raise SettingsError(
-                    f"the shape {shortened(str(list(shape)))}",
+                    f"the shape [{shortened(shape_words(shape))}]",
                     where=shortened(name),
-                    allowed=f"at most {MOST_DIMENSIONS} integers from 0 to {MOST_DIMENSION}",
+                    allowed=f"at most {MOST_DIMENSIONS} integers from 0 to {MOST_DIMENSION}, or ? for an open length",
                     field="input_shapes",
                 )
 
@@ -100,3 +102,8 @@ def tags_of_text(text: str) -> tuple[str, ...]:
 def tags_text(tags: Iterable[str]) -> str:
     """The inverse of `tags_of_text`."""
     return ",".join(tags) or NO_TAGS
+
+
+def shape_words(shape: Sequence[int]) -> str:
+    """A shape as a person gives it: `8,?,?,3`."""
+    return ",".join("?" if length == OPEN_LENGTH else str(length) for length in shape)

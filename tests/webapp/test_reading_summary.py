@@ -140,6 +140,26 @@ def test_a_summary_of_almost_nothing_is_shown(client: Client, ready_graph: Graph
         assert f'data-part="{part}"' not in page
 
 
+def test_flops_are_a_lower_bound_while_heavy_ops_are_unknown(client: Client, tensorflow_graph: Graph) -> None:
+    heavy = [["Conv2D", 2], ["MatMul", 1]]
+    page = page_of(client, tensorflow_graph, COUNTED | {"unknown_ops": 9, "heavy_unknown": heavy})
+    assert "<dd>at least <span data-flops=" in page
+    words = without_tags(page)
+    assert "3 of them may be heavy, so the FLOPs per step are a lower bound." in words
+    assert "of the FLOPs," not in words
+    page = page_of(client, tensorflow_graph, COUNTED | {"heavy_unknown": []})
+    assert "at least" not in without_tags(page)
+    assert "of the FLOPs," in without_tags(page)
+
+
+def test_inputs_whose_lengths_stay_open_are_named_with_their_option(client: Client, tensorflow_graph: Graph) -> None:
+    rows = [{"name": "image_tensor", "shape": "8,?,?,3"}, {"name": HOSTILE, "shape": ""}]
+    page = page_of(client, tensorflow_graph, COUNTED | {"open_inputs": rows})
+    assert '<code class="name">image_tensor=8,?,?,3</code>' in page
+    assert HOSTILE not in page
+    assert 'data-part="open-inputs"' not in page_of(client, tensorflow_graph, COUNTED | {"open_inputs": []})
+
+
 def without_tags(page: str) -> str:
     """The words alone, one space between them."""
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())

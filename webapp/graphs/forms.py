@@ -73,7 +73,7 @@ class OptionsForm(forms.Form):
         required=False,
         strip=True,
         widget=_lines("images=1,224,224,3"),
-        help_text="One input per line, with its whole shape.",
+        help_text="One input per line, with its shape; ? for a length that stays open.",
     )
     trips = forms.CharField(
         label="Trips of loops",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from engine import api
 
-ALLOWED = "one input a line as name=1,224,224,3"
+ALLOWED = "one input a line as name=1,224,224,3, with ? for an open length"
 MOST_LINES = 1000
 FIELD = "input_shapes"
 
@@ -27,13 +27,17 @@ def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 def input_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
     """The inverse of `parse_input_shapes`."""
-    return "\n".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items())
+    return "\n".join(f"{name}={api.shape_words(shape)}" for name, shape in shapes.items())
 
 
 def _length(number: int, text: str) -> int:
     digits = text.strip()
+    if digits == "?":
+        return api.OPEN_LENGTH
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
-        raise _wrong(number, f"{digits[:40]!r} is not a length", "integers with commas between")
+        raise _wrong(
+            number, f"{digits[:40]!r} is not a length", "integers, or ? for an open length, with commas between"
+        )
     return int(digits)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import node_def_pb2
+from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import ops as tensorflow_ops
 
 from engine.costs.evaluation.known import OPEN, Known, KnownShape, KnownValue
@@ -26,7 +26,7 @@ def key_of_input(known: Known) -> Key:
     """The part of an input on which the shapes of an op's outputs depend."""
     if known.value is not None and known.number not in HANDLES:
         return known.number, known.shape, known.value.tobytes()
-    return known.number, known.shape if known.number not in HANDLES else None, None
+    return known.number, known.shape if known.number not in HANDLES else None, known.partial
 
 
 def cleaned(node: Message) -> Message:
@@ -78,9 +78,19 @@ class ShapeFunctions:
             if known.number == INVALID:
                 raise ValueError("the type of an input is not known")
             constant = known.value is not None and known.number not in HANDLES
+            if not constant and known.partial is not None:
+                self._tensors[key] = self._partly(known)
+                return self._tensors[key]
             node = stand_in(known.number, known.shape, known.value if constant else None)
             self._tensors[key] = self._made(node, [])[0]
         return self._tensors[key]
+
+    def _partly(self, known: Known) -> Any:
+        """A shape tensor of which some lengths are known: the shape of a placeholder that leaves the others open."""
+        source = self._made(stand_in(types_pb2.DT_BOOL, known.partial, None), [])[0]
+        node = node_def_pb2.NodeDef(op="Shape")
+        node.attr["T"].type, node.attr["out_type"].type = types_pb2.DT_BOOL, known.number
+        return self._made(node, [source])[0]
 
 
 def stand_in(number: int, shape: KnownShape, value: KnownValue | None) -> Message:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from engine.costs.evaluation.known import OPEN, Known, KnownShape, is_known
 from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import INPUTS, READS, VARIABLES
 
 BoundOpenLength: TypeAlias = Callable[[Message, Sequence[Known]], int]
 """the largest length of the open dimensions of an op's outputs, or OPEN"""
@@ -124,17 +125,9 @@ BOUNDS: Mapping[str, BoundOpenLength] = {
     "TakeManySparseFromTensorsMap": _length_of(0, 0),
 }
 """op type → the bound of its open lengths"""
-OF_DATA = frozenset(
-    {
-        *BOUNDS,
-        *("Range", "Tile", "Fill", "BroadcastTo", "Reshape", "Slice", "StridedSlice", "Split", "SplitV"),
-        *("RaggedRange", "RaggedTensorToTensor", "RaggedGather", "SparseToDense", "Bincount", "DenseBincount"),
-        *("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "SequenceMask"),
-        *("SparseReshape", "SparseSlice", "SparseConcat", "SparseCross", "StringSplit", "StringSplitV2", "ScatterNd"),
-        *("Pad", "PadV2", "MirrorPad", "RandomUniform", "RandomStandardNormal", "StatelessRandomUniformV2", "OneHot"),
-    }
-)
-"""op types whose outputs' lengths may depend on fed data, so that a person can give them"""
+NOT_OF_DATA = INPUTS | VARIABLES | {READS, "_Arg", "VariableShape"}
+"""op types whose open lengths are those of an input or a variable, which has its own options; where an op of any other
+type leaves a length open though its inputs are known, the length depends on data, and a person can give it"""
 SLICES = frozenset({"StridedSlice", "Slice"})
 
 

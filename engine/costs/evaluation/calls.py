@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
+from engine.costs.work_of_types import EXPANDED_CALLS, EXPANDED_IFS, EXPANDED_LOOPS
 from engine.graphs.tensorflow.messages import Message
-from engine.graphs.tensorflow.op_types import CASES, FUNCTION_CALLS, IFS, LOOPS
+from engine.graphs.tensorflow.op_types import CASES
 
-EVALUATED_CALLS = FUNCTION_CALLS | {"XlaLaunch", "RemoteCall", "BatchFunction"}
-EVALUATED_IFS = IFS | {"_If"}
-EVALUATED_LOOPS = LOOPS | {"_While"}
 BOOL = types_pb2.DT_BOOL
 DEEPEST = 32
 """levels of nested calls"""
@@ -43,7 +41,7 @@ class Expanded:
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
     """Whether the op calls functions that can be expanded."""
-    return node.op in EVALUATED_CALLS | EVALUATED_IFS | CASES | EVALUATED_LOOPS or node.op in functions
+    return node.op in EXPANDED_CALLS or node.op in functions
 
 
 def expanded(call: Message, functions: Mapping[str, Message], types: Sequence[int], most: int) -> Expanded:
@@ -99,15 +97,19 @@ class _Expansion:
         self._charge(1)
         if depth > DEEPEST:
             raise CannotExpandError("calls inside calls")
-        if node.op in EVALUATED_IFS:
+        if node.op in EXPANDED_IFS:
             sides = [_function(node, key) for key in ("else_branch", "then_branch")]
             return self._condition(sides, inputs, prefix, depth, "Switch")
         if node.op in CASES:
             sides = [each.name for each in node.attr["branches"].list.func]
             return self._condition(sides, inputs, prefix, depth, "_SwitchN")
-        if node.op in EVALUATED_LOOPS:
+        if node.op in EXPANDED_LOOPS:
             return self._loop(node, inputs, prefix, depth)
-        name = node.op if node.op in self._functions else _function(node, "f" if node.op != "XlaLaunch" else "function")
+        name = (
+            node.op
+            if node.op in self._functions
+            else _function(node, "function" if node.op.startswith("XlaLaunch") else "f")
+        )
         return self._body(name, inputs[1:] if node.op == "RemoteCall" else inputs, depth)
 
     def _body(self, name: str, inputs: Sequence[str], depth: int) -> list[str]:

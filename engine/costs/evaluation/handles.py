@@ -1,4 +1,4 @@
-"""Evaluates ops on lists of tensors and on variables' handles: the elements that they hold, and their outputs.
+"""Evaluates ops on lists and arrays of tensors and on variables' handles: the elements that they hold, their outputs.
 
 TensorFlow's shape functions know a list's elements only while Python builds the graph; a file does not keep them.
 Source: tensorflow/core/ops/list_ops.cc, resource_variable_ops.cc.
@@ -6,11 +6,12 @@ Source: tensorflow/core/ops/list_ops.cc, resource_variable_ops.cc.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
+from engine.costs.evaluation import containers, ragged
+from engine.costs.evaluation.containers import Outputs
 from engine.costs.evaluation.known import (
     OPEN,
     Items,
@@ -20,13 +21,12 @@ from engine.costs.evaluation.known import (
     is_known,
     longest,
     numpy_type,
+    shape_in,
     shape_of_message,
-    shape_of_value,
 )
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES
 
-Outputs: TypeAlias = Sequence[Known]
 VARIANT, INT32 = types_pb2.DT_VARIANT, types_pb2.DT_INT32
 
 
@@ -61,7 +61,7 @@ def _scalar(known: Known) -> int:
 
 def _element_shape(known: Known) -> KnownShape:
     """The shape in an `element_shape` input; None for a scalar -1, which leaves it open."""
-    return shape_of_value(known.value)
+    return shape_in(known)
 
 
 def _tensor(items: Items, shape: KnownShape, bounded: bool) -> Known:
@@ -252,11 +252,11 @@ def _resource_gather_nd(node: Message, inputs: Sequence[Known]) -> Outputs | Non
 
 
 def _array(node: Message, inputs: Sequence[Known]) -> Outputs:
-    """Make an array of TensorFlow 1: its elements travel with its flow."""
+    """Make an array of TensorFlow 1: its elements travel with its flow, in its oldest forms with its handle."""
     shape = shape_of_message(node.attr["element_shape"].shape) if "element_shape" in node.attr else None
     grows = "dynamic_size" in node.attr and node.attr["dynamic_size"].b
     items = Items(_number(node, "dtype"), shape, OPEN if grows else _scalar(inputs[0]))
-    return [Known(types_pb2.DT_RESOURCE, (2,), None, items), Known(types_pb2.DT_FLOAT, (), None, items)]
+    return [Known(types_pb2.DT_RESOURCE, (2,), None, items), *_flow(items)][: 2 if node.op.endswith("V3") else 1]
 
 
 def _flow(items: Items) -> Outputs:
@@ -291,9 +291,55 @@ def _array_scatter(_node: Message, inputs: Sequence[Known]) -> Outputs:
     return _flow(Items(inputs[2].number, agreed(items.shape, shape[1:] if shape else None), count))
 
 
+def _array_concat(node: Message, inputs: Sequence[Known]) -> Outputs:
+    items = _held(inputs[0], inputs[1])
+    inner = items.shape
+    total = items.count * inner[0] if inner and inner[0] >= 0 and items.count >= 0 else OPEN
+    return [
+        Known(_number(node, "dtype"), None if not inner else (total, *inner[1:])),
+        Known(types_pb2.DT_INT64, (items.count,)),
+    ]
+
+
+def _array_split(_node: Message, inputs: Sequence[Known]) -> Outputs:
+    """Write the parts of a tensor; all count as long as the longest."""
+    items, shape, lengths = _held(inputs[0], inputs[3]), inputs[1].shape, inputs[2]
+    longest_part = OPEN if lengths.value is None or not lengths.value.size else int(lengths.value.max())
+    inner = (longest_part, *shape[1:]) if shape else items.shape
+    count = lengths.shape[0] if lengths.shape else items.count
+    return _flow(Items(inputs[1].number, inner, count))
+
+
+def _array_gradient(node: Message, inputs: Sequence[Known]) -> Outputs:
+    """Make the array of the gradients: as many elements as the array has, of the same shape."""
+    items = _held(inputs[0], inputs[1])
+    if node.op == "TensorArrayGradWithShape":
+        before = _element_shape(inputs[2])
+        shape = None if before is None or items.shape is None else (*before, *items.shape)
+        items = replace(items, shape=shape)
+    return [Known(types_pb2.DT_RESOURCE, (2,), None, items), *_flow(items)][
+        : 1 if node.op in _arrays("Grad")[:2] else 2
+    ]
+
+
+def _array_pack(node: Message, inputs: Sequence[Known]) -> Outputs:
+    items = _held(inputs[0], inputs[1])
+    return [Known(_number(node, "dtype"), None if items.shape is None else (items.count, *items.shape))]
+
+
+def _array_unpack(_node: Message, inputs: Sequence[Known]) -> Outputs:
+    shape = inputs[1].shape
+    return _flow(Items(inputs[1].number, shape[1:] if shape else None, shape[0] if shape else OPEN))
+
+
 def _array_size(_node: Message, inputs: Sequence[Known]) -> Outputs:
     count = _held(inputs[0], inputs[1]).count
     return [Known(INT32, (), np.array(count, dtype=np.int32) if count >= 0 else None)]
+
+
+def _arrays(op_type: str) -> list[str]:
+    """An op type on TensorFlow 1's arrays in its three forms."""
+    return [f"TensorArray{op_type}{version}" for version in ("", "V2", "V3")]
 
 
 EVALUATED: Mapping[str, Callable[[Message, Sequence[Known]], Outputs | None]] = {
@@ -319,11 +365,18 @@ EVALUATED: Mapping[str, Callable[[Message, Sequence[Known]], Outputs | None]] = 
     "VariableShape": _variable_shape,
     "ResourceGather": _resource_gather,
     "ResourceGatherNd": _resource_gather_nd,
-    "TensorArrayV3": _array,
-    "TensorArrayWriteV3": _array_write,
-    "TensorArrayReadV3": _array_read,
-    "TensorArrayGatherV3": _array_gather,
-    "TensorArrayScatterV3": _array_scatter,
-    "TensorArraySizeV3": _array_size,
+    **dict.fromkeys(_arrays(""), _array),
+    **dict.fromkeys(_arrays("Write"), _array_write),
+    **dict.fromkeys(_arrays("Read"), _array_read),
+    **dict.fromkeys(_arrays("Gather"), _array_gather),
+    **dict.fromkeys(_arrays("Scatter"), _array_scatter),
+    **dict.fromkeys(_arrays("Size"), _array_size),
+    **dict.fromkeys(_arrays("Concat"), _array_concat),
+    **dict.fromkeys(_arrays("Split"), _array_split),
+    **dict.fromkeys((*_arrays("Grad"), "TensorArrayGradWithShape"), _array_gradient),
+    "TensorArrayPack": _array_pack,
+    "TensorArrayUnpack": _array_unpack,
+    **containers.EVALUATED,
+    **ragged.EVALUATED,
 }
 """op type → function that evaluates its outputs"""

@@ -36,6 +36,8 @@ class Items:
     """elements, or `OPEN`"""
     value: tuple[int, ...] | None = None
     """value of all elements, where they are alike and small integers: shapes that a gradient needs again"""
+    parts: "tuple[Items, ...]" = ()
+    """the components of a queue's element, or the key of a table's or map's value"""
 
     @property
     def bytes(self) -> int | None:
@@ -59,6 +61,8 @@ class Known:
     """variable of a handle, or elements of a list"""
     bounded: bool = False
     """whether its shape is an upper bound, since it depends on data"""
+    partial: KnownShape = None
+    """numbers of an integer vector of which only some are known, `OPEN` for an unknown one"""
 
     @property
     def is_whole(self) -> bool:
@@ -103,11 +107,11 @@ def shape_of_message(shape: Message) -> KnownShape:
     return None if shape.unknown_rank else tuple(max(OPEN, dimension.size) for dimension in shape.dim)
 
 
-def shape_of_value(value: KnownValue | None) -> KnownShape:
-    """The shape in a shape tensor's value; lengths below 0 are open, and a value that is no vector gives None."""
-    if value is None or value.ndim != 1:
-        return None
-    return tuple(max(OPEN, int(length)) for length in value)
+def shape_in(known: Known) -> KnownShape:
+    """The shape that a shape tensor holds; lengths below 0 are open, and a value that is no vector gives None."""
+    if known.value is None or known.value.ndim != 1:
+        return known.partial
+    return tuple(max(OPEN, int(length)) for length in known.value)
 
 
 def agreed(one: KnownShape, other: KnownShape) -> KnownShape:
@@ -124,9 +128,11 @@ def together(one: Known, other: Known) -> Known:
     if one.items is not None and other.items is not None:
         count = one.items.count if one.items.count >= 0 else other.items.count
         shape = agreed(one.items.shape, other.items.shape)
-        items = Items(one.items.number or other.items.number, shape, count, one.items.value)
+        parts = one.items.parts or other.items.parts
+        items = Items(one.items.number or other.items.number, shape, count, one.items.value, parts)
     value = one.value if one.value is not None else other.value
-    return Known(number, agreed(one.shape, other.shape), value, items, one.bounded or other.bounded)
+    partial = None if value is not None else agreed(one.partial, other.partial)
+    return Known(number, agreed(one.shape, other.shape), value, items, one.bounded or other.bounded, partial)
 
 
 def largest(tensors: Sequence[Known]) -> Known:
@@ -136,7 +142,9 @@ def largest(tensors: Sequence[Known]) -> Known:
         same = first.value is not None and all(
             each.value is not None and np.array_equal(each.value, first.value) for each in tensors
         )
-        return replace(first, value=first.value if same else None, bounded=any(each.bounded for each in tensors))
+        partial = first.partial if all(each.partial == first.partial for each in tensors) else None
+        bounded = any(each.bounded for each in tensors)
+        return replace(first, value=first.value if same else None, partial=partial, bounded=bounded)
     items = [each.items for each in tensors if each.items is not None]
     shape = longest([each.shape for each in tensors])
     return Known(first.number, shape, None, _largest_items(items) if items else None, bounded=True)
@@ -154,7 +162,7 @@ def _largest_items(items: Sequence[Items]) -> Items:
     counts = [each.count for each in items]
     value = items[0].value if all(each.value == items[0].value for each in items) else None
     shape = longest([each.shape for each in items if each.shape is not None and each.count != 0] or [items[0].shape])
-    return Items(items[0].number, shape, OPEN if min(counts) < 0 else max(counts), value)
+    return Items(items[0].number, shape, OPEN if min(counts) < 0 else max(counts), value, items[0].parts)
 
 
 def value_of_constant(node: Message) -> list[KnownValue | None] | None:

@@ -53,10 +53,15 @@ def query_of(node: Message, inputs: Sequence[Known], outputs: Sequence[Known]) -
 
 
 def tensor_of(known: Known) -> TensorOf | None:
-    """The tensor for the closed forms: for a handle its variable, None for lists and for unknown shapes."""
+    """The tensor for the closed forms: for a handle its variable, None for lists, tables and for unknown shapes."""
     if known.items is not None and known.number in HANDLES:
         shape = known.items.shape
-        whole = known.number != types_pb2.DT_VARIANT and shape is not None and min(shape, default=0) >= 0
+        whole = (
+            known.number != types_pb2.DT_VARIANT
+            and known.items.count >= 0
+            and shape is not None
+            and min(shape, default=0) >= 0
+        )
         return TensorOf(known.items.number, shape) if whole and shape is not None else None
     if known.shape is None or not known.is_whole or known.number in HANDLES:
         return None

@@ -15,7 +15,7 @@ from tensorflow.core.framework import types_pb2
 
 from engine.costs.evaluation import handles
 from engine.costs.evaluation.asking import ShapeFunctions, cleaned
-from engine.costs.evaluation.bounds import OF_DATA, bounded_outputs, closed_length, largest_slice
+from engine.costs.evaluation.bounds import NOT_OF_DATA, bounded_outputs, closed_length, largest_slice
 from engine.costs.evaluation.captured import CapturedShapes
 from engine.costs.evaluation.known import (
     OPEN,
@@ -23,6 +23,7 @@ from engine.costs.evaluation.known import (
     Items,
     Known,
     KnownShape,
+    KnownValue,
     agreed,
     is_known,
     largest,
@@ -32,6 +33,7 @@ from engine.costs.evaluation.known import (
     value_of_constant,
 )
 from engine.costs.evaluation.loops import NEXTS, Loop, Path, Trips
+from engine.costs.evaluation.partial_values import partly_known
 from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.small_values import values_of
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
@@ -39,7 +41,7 @@ from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, HANDLES, INVALID, MERGES, REFS_FROM, SWITCHES
 
-VARIANT = types_pb2.DT_VARIANT
+VARIANT, STRING = types_pb2.DT_VARIANT, types_pb2.DT_STRING
 MOST_ROUNDS = 4
 """walks over one graph: loops that make tensors larger need a second walk, such loops inside others a third; a length
 that still grows after the last walk stays open"""
@@ -180,7 +182,8 @@ class GraphWalk:
         """Whether a tensor that the op depends on is unknown, which may be why its own lengths are open."""
         if any(self._behind_open[source] for source, output in self.evaluation.inputs[op] if output >= 0):
             return True
-        return not all(each.is_whole or each.number == types_pb2.DT_STRING for each in self.evaluation.inputs_of(op))
+        inputs = self.evaluation.inputs_of(op)
+        return not all(each.is_whole or (each.number == STRING and is_known(each.shape)) for each in inputs)
 
     def _grows_by(
         self, merge: int, before: Sequence[int], after: Sequence[int], give_up: bool
@@ -250,6 +253,8 @@ class GraphWalk:
                 Known(number) if value is None else of_value(value, number, bounded)
                 for number, value in zip(numbers, values, strict=False)
             ]
+        if found and found[0].value is None and (partial := partly_known(node, inputs)):
+            found = [_with_numbers(each, numbers) for each, numbers in zip(found, partial, strict=False)]
         hints = self._hints[op]
         if all(each.shape is not None for each in found) or (
             not bounded and len(hints) == len(found) and all(each.is_whole for each in hints) and not self._growth
@@ -283,7 +288,7 @@ class GraphWalk:
         closed, length = bounded_outputs(node, inputs, cut, given)
         if any(one.bounded and not other.bounded for one, other in zip(cut, found, strict=True)):
             length = max(length, closed_length(found, cut))
-        is_root = node.op in OF_DATA and not self._is_behind_open(op) and any(map(_is_open, closed))
+        is_root = node.op not in NOT_OF_DATA and not self._is_behind_open(op) and any(map(_is_open, closed))
         if length >= 0 or is_root:
             self.evaluation.sizes.append(Size(op, length, given is not None and length >= 0))
         return closed
@@ -308,7 +313,7 @@ class GraphWalk:
         if op not in self._loop_of_merge or len(inputs) == len(self._nodes[op].input):
             ends = [each for each in inputs if each.number != INVALID] or list(inputs)
             return self._with_hints(op, [largest(ends), index])
-        known = inputs[0] if self._trips.is_invariant(op) else replace(inputs[0], value=None)
+        known = inputs[0] if self._trips.is_invariant(op) else replace(inputs[0], value=None, partial=None)
         if op in self._growth:
             known = replace(known, shape=self._widened(op, known.shape), bounded=True)
         return [known, index]
@@ -325,7 +330,7 @@ class GraphWalk:
         """The output of an Exit: the loop's variable after its last trip."""
         merge = self._merge_of_exit(op)
         if merge is None:
-            return replace(inside, value=None)
+            return replace(inside, value=None, partial=None)
         loop = self._loop_of_merge[merge]
         self._count(loop)
         after = self._after(merge)
@@ -427,7 +432,17 @@ def _grown(before: Items, after: Items, trips: int) -> Items:
     if before.count >= 0 and after.count >= 0:
         count = max(0, before.count + trips * (after.count - before.count))
     value = after.value if before.count == 0 or before.value == after.value else None
-    return Items(before.number or after.number, shape, count, value)
+    return Items(before.number or after.number, shape, count, value, before.parts or after.parts)
+
+
+def _with_numbers(known: Known, numbers: KnownValue | None) -> Known:
+    """A scalar or vector with its `numbers`, of which some may be OPEN."""
+    dtype = numpy_type(known.number)
+    if numbers is None or known.value is not None or dtype is None:
+        return known
+    if min(numbers.shape, default=1) and numbers.min() >= 0:
+        return replace(known, shape=numbers.shape, value=numbers.astype(dtype))
+    return replace(known, shape=numbers.shape, partial=tuple(numbers.tolist()))
 
 
 def _is_open(known: Known) -> bool:

@@ -83,6 +83,25 @@ def combined_suppression(execution: Execution) -> int:
     return batch * classes * boxes**2
 
 
+def composition(execution: Execution) -> int:
+    """A chain of elementwise ops in one: an operation of each for each element."""
+    names = execution.node.attr["op_names"].list.s if "op_names" in execution.node.attr else []
+    return len(names) * size(execution.input(0))
+
+
+def dilation(position: int | None) -> Count:
+    """Count of a sum and a comparison for each element of each window of a morphological dilation.
+
+    A window for each element of the output, or of the input at `position`.
+    """
+
+    def count(execution: Execution) -> int:
+        windows = execution.output() if position is None else execution.input(position)
+        return 2 * size(windows) * size(execution.input(1, rank=3)[:2])
+
+    return count
+
+
 def _family(prefixes: Sequence[str], suffixes: Sequence[str] = ("",)) -> list[str]:
     """All op types of these prefixes and suffixes."""
     return [f"{prefix}{suffix}" for prefix in prefixes for suffix in suffixes]
@@ -168,3 +187,26 @@ COUNTS: dict[str, Count] = {
     **dict.fromkeys(_family(("NonMaxSuppression",), ("", "V2", "V3", "V4", "V5", "WithOverlaps")), suppression),
     "CombinedNonMaxSuppression": combined_suppression,
 }
+ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu", "Tanh")
+OPTIMIZED = {
+    **dict.fromkeys((*ACTIVATIONS, *(f"{name}Grad" for name in ACTIVATIONS), "Dequantize"), each_of_input()),
+    **dict.fromkeys(("Swish", "FusedMish"), each_of_input(SOFTMAX)),
+    "FusedBatchNormEx": normalization,
+    "QuantizeV2": each_of_input(2),
+    **{op_type: COUNTS[op_type] for op_type in ("Softmax", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D")},
+    **{op_type: COUNTS[op_type] for op_type in ("MaxPoolGrad", "AvgPoolGrad", "MaxPool3DGrad", "AvgPool3DGrad")},
+    **{op_type: COUNTS[op_type] for op_type in ("QuantizedAvgPool", "QuantizedMaxPool")},
+    **{op_type: COUNTS[op_type] for op_type in _family(("FusedBatchNorm", "FusedBatchNormGrad"), ("", "V2", "V3"))},
+}
+"""light op types that TensorFlow's optimizer for Intel's library replaces by its own, of whose bytes alone the
+estimator knows"""
+UNCOUNTED: dict[str, Count] = {
+    **{f"{prefix}{op_type}": count for prefix in ("_Mkl", "_MklNative") for op_type, count in OPTIMIZED.items()},
+    "_UnaryOpsComposition": composition,
+    "_QuantizedMaxPool3D": pooling(None),
+    "Dilation2D": dilation(None),
+    **dict.fromkeys(("Dilation2DBackpropInput", "Dilation2DBackpropFilter"), dilation(2)),
+    **dict.fromkeys(("MaxPoolGradGrad", "MaxPool3DGradGrad"), pooling(2)),
+    "MaxPoolGradGradWithArgmax": each_of_input(position=1),
+}
+"""light op types of which the estimator knows the bytes alone, so that our count is always taken"""

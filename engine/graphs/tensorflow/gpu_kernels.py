@@ -29,6 +29,9 @@ STRING = 7
 Alternative = Mapping[str, frozenset[int]]
 """attribute → numbers of the data types that it may hold; a missing attribute may hold any"""
 
+GPU_PLATFORMS = frozenset({b"CUDA", b"ROCM"})
+"""names in the attribute `platforms` of a module that XLA compiles"""
+OTHER_PLATFORM = "its module is for other platforms than GPUs"
 NO_KERNEL = "TensorFlow has no GPU kernel for it"
 _REASONS = (
     (("Summary",), "it writes summaries"),
@@ -55,9 +58,19 @@ def cpu_reasons(nodes: Sequence[Message], types: NodeTypes) -> tuple[str, ...]:
 
 def _runs_on_gpu(node: Message, alternatives: Sequence[Alternative] | None) -> bool:
     """Whether one of the `alternatives` takes the node's types; true for None, which stands for unknown ones."""
+    if _is_for_other_platforms(node):
+        return False
     if alternatives is None:
         return True
     return any(all(_fits(node, key, allowed) for key, allowed in each.items()) for each in alternatives)
+
+
+def _is_for_other_platforms(node: Message) -> bool:
+    """Whether the node holds a module that names its platforms, and no GPU among them."""
+    if node.op != "XlaCallModule" or "platforms" not in node.attr:
+        return False
+    platforms = {bytes(name).upper() for name in node.attr["platforms"].list.s}
+    return bool(platforms) and not platforms & GPU_PLATFORMS
 
 
 def _fits(node: Message, key: str, allowed: frozenset[int]) -> bool:
@@ -72,6 +85,8 @@ def _fits(node: Message, key: str, allowed: frozenset[int]) -> bool:
 
 def _reason(node: Message, types: NodeTypes, index: int) -> str:
     """The reason why no GPU can run the node."""
+    if _is_for_other_platforms(node):
+        return OTHER_PLATFORM
     for parts, reason in _REASONS:
         if any(part in node.op for part in parts):
             return reason

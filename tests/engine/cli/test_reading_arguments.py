@@ -8,7 +8,7 @@ from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
 from engine.graphs.reading_options import ReadingOptions, tags_of_text, tags_text
 
-RULE = "; allowed: NAME=LENGTHS, such as images=8,224,224,3"
+RULE = "; allowed: NAME=LENGTHS, such as images=8,224,224,3, with ? for a length that stays open"
 TRIPS = "allowed: NAME=N, such as while=40"
 
 

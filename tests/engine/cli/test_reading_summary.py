@@ -45,7 +45,27 @@ def test_of_what_nobody_has_looked_for_nothing_is_told() -> None:
 
 def test_the_operations_of_a_step_are_summed_with_trips_and_shared_out_by_source() -> None:
     counts: dict[str, Any] = {"flops": np.array([6_000_000, 10_000, 1, 0]), "trips": np.array([1, 300, 1_000_000, 1])}
-    assert "FLOPs of a step: 10.0 M: 60 % estimated, 30 % bounded, 10 % measured" in lines(**counts)
+    known = dataclasses.replace(make_costs(4), source=np.array([2, 4, 3, 3], dtype=np.uint8), **counts)
+    graph = make_graph(["a", "b", "c", "d"], [])
+    whole = PreparedGraph(graph, known, group_ops(graph, known, None)).summary()
+    assert "FLOPs of a step: 10.0 M: 60 % estimated, 30 % bounded, 10 % measured" in list(what_was_read(whole))
+    told = next(line for line in lines(**counts) if line.startswith("FLOPs"))
+    assert told == (
+        "FLOPs of a step: at least 10.0 M; 1 op that may be heavy is unknown: no type × 1. "
+        "Of the known FLOPs 60 % estimated, 30 % bounded, 10 % measured."
+    )
+
+
+def test_an_op_that_does_no_arithmetic_or_does_not_run_leaves_the_sum_exact() -> None:
+    counts: dict[str, Any] = {"flops": np.array([6, 0, 0, 0]), "trips": np.array([1, 1, 1, 0])}
+    assert "FLOPs of a step: 6: 100 % estimated" in lines(**counts)
+
+
+def test_inputs_whose_lengths_stay_open_are_named_as_the_option() -> None:
+    rows = ({"name": "image", "shape": "8,?,?,3"}, {"name": "any", "shape": ""})
+    *_, title, first, second = left_to_people(summary(Origin(open_inputs=rows)))
+    assert title == "Inputs whose shapes stay open: 2. Give their lengths, a number for each ?:"
+    assert (first, second) == ("  --input-shape image=8,?,?,3", "  --input-shape any=LENGTHS")
 
 
 def test_where_the_times_come_from_is_counted_in_ops() -> None:

@@ -444,6 +444,94 @@ def variables_by_their_handles() -> Sample:
     return function, [zeros(7)]
 
 
+def tables() -> Sample:
+    """Tables of scalars, of rows, and one whose keys are rows."""
+
+    def function(keys: Any, pairs: Any) -> Any:
+        raw = tf.raw_ops
+        words = raw.HashTableV2(key_dtype=tf.int64, value_dtype=tf.float32)
+        rows = raw.MutableHashTableOfTensorsV2(key_dtype=tf.int64, value_dtype=tf.float32, value_shape=[3])
+        dense = raw.MutableDenseHashTableV2(
+            empty_key=tf.constant([-1, -1], tf.int64),
+            deleted_key=tf.constant([-2, -2], tf.int64),
+            value_dtype=tf.float32,
+            value_shape=[5],
+        )
+        first = raw.InitializeTableV2(table_handle=words, keys=tf.constant([1], tf.int64), values=[2.0])
+        filled = raw.LookupTableInsertV2(table_handle=rows, keys=keys, values=tf.zeros([2, 4, 3]))
+        with tf.control_dependencies([first, filled]):
+            found = [
+                raw.LookupTableFindV2(table_handle=words, keys=keys, default_value=0.0),
+                raw.LookupTableFindV2(table_handle=rows, keys=keys[0], default_value=tf.zeros([3])),
+                raw.LookupTableFindV2(table_handle=dense, keys=pairs, default_value=tf.zeros([5])),
+                raw.LookupTableSizeV2(table_handle=rows),
+                raw.LookupTableExportV2(table_handle=rows, Tkeys=tf.int64, Tvalues=tf.float32)[1],
+            ]
+        return [tf.identity(each) for each in found]
+
+    return function, [np.arange(8, dtype=np.int64).reshape(2, 4), np.zeros((6, 2), dtype=np.int64)]
+
+
+def queues() -> Sample:
+    """Elements of two components, one by one and several at once; a queue by priority."""
+
+    def function(x: Any) -> Any:
+        raw = tf.raw_ops
+        queue = raw.FIFOQueueV2(component_types=[tf.float32, tf.int32], shapes=[[3], []])
+        ordered = raw.PriorityQueueV2(component_types=[tf.float32], shapes=[[3]])
+        many = raw.QueueEnqueueManyV2(handle=queue, components=[x, tf.range(5)])
+        one = raw.QueueEnqueueV2(handle=ordered, components=[tf.constant(1, tf.int64), x[0]])
+        with tf.control_dependencies([many, one]):
+            first = raw.QueueDequeueV2(handle=queue, component_types=[tf.float32, tf.int32])
+            best = raw.QueueDequeueV2(handle=ordered, component_types=[tf.int64, tf.float32])
+        with tf.control_dependencies([*first, *best]):
+            some = raw.QueueDequeueManyV2(handle=queue, n=3, component_types=[tf.float32, tf.int32])
+        return [*first, *best, *some]
+
+    return function, [zeros(5, 3)]
+
+
+def accumulators() -> Sample:
+    def function(x: Any) -> Any:
+        raw = tf.raw_ops
+        handle = raw.ResourceConditionalAccumulator(dtype=tf.float32, shape=[4, 2])
+        added = raw.ResourceAccumulatorApplyGradient(
+            handle=handle, local_step=tf.constant(0, tf.int64), gradient=tf.stack([x, x], 1)
+        )
+        with tf.control_dependencies([added]):
+            return tf.nn.relu(raw.ResourceAccumulatorTakeGradient(handle=handle, num_required=1, dtype=tf.float32))
+
+    return function, [zeros(4)]
+
+
+def maps() -> Sample:
+    def function(x: Any) -> Any:
+        raw = tf.raw_ops
+        handle = raw.TensorMapInsert(input_handle=raw.EmptyTensorMap(), key=tf.constant([1, 2]), value=x)
+        handle = raw.TensorMapInsert(input_handle=handle, key=tf.constant([3, 4]), value=x)
+        found = raw.TensorMapLookup(input_handle=handle, key=tf.constant([1, 2]), value_dtype=tf.float32)
+        return tf.nn.relu(found), raw.TensorMapStackKeys(input_handle=handle, key_dtype=tf.int32)
+
+    return function, [zeros(4, 2)]
+
+
+def arrays_of_tensorflow_1() -> Sample:
+    """An array split, joined, and the array of its gradients."""
+
+    def function(x: Any) -> Any:
+        raw = tf.raw_ops
+        handle, flow = raw.TensorArrayV3(size=3, dtype=tf.float32)
+        lengths = tf.constant([2, 2, 2], tf.int64)
+        flow = raw.TensorArraySplitV3(handle=handle, value=x, lengths=lengths, flow_in=flow)
+        joined, _ = raw.TensorArrayConcatV3(handle=handle, flow_in=flow, dtype=tf.float32)
+        with tf.control_dependencies([joined]):
+            gradients, flow = raw.TensorArrayGradV3(handle=handle, flow_in=flow, source="gradients")
+        flow = raw.TensorArrayWriteV3(handle=gradients, index=1, value=x[:2], flow_in=flow)
+        return joined, tf.nn.relu(raw.TensorArrayReadV3(handle=gradients, index=1, flow_in=flow, dtype=tf.float32))
+
+    return function, [zeros(6, 4)]
+
+
 SAMPLES: Mapping[str, Callable[[], Sample]] = {
     "an array written in a loop": array_written_in_a_loop,
     "an array unstacked and read": array_unstacked_and_read,
@@ -478,4 +566,9 @@ SAMPLES: Mapping[str, Callable[[], Sample]] = {
     "a condition in a loop": condition_in_a_loop,
     "filters": filters,
     "variables by their handles": variables_by_their_handles,
+    "tables": tables,
+    "queues": queues,
+    "accumulators": accumulators,
+    "maps": maps,
+    "arrays of TensorFlow 1": arrays_of_tensorflow_1,
 }

@@ -11,7 +11,7 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs, CostSource
-from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC, OPAQUE_CALLS
+from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import ChildError, CostError
 from engine.events import Json
@@ -256,4 +256,4 @@ def test_a_kind_without_figures_is_told(tmp_path: Path) -> None:
 
 
 def test_the_types_that_cannot_be_estimated_are_registered() -> None:
-    assert registered_ops().keys() >= OF_UNKNOWN_ARITHMETIC | OPAQUE_CALLS
+    assert registered_ops().keys() >= OF_UNKNOWN_ARITHMETIC

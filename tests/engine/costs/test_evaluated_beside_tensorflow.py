@@ -58,6 +58,11 @@ EXPECTED: Mapping[str, Expected] = {
     "a condition in a loop": Expected(((4, "constant"),)),
     "filters": BOUNDED,
     "variables by their handles": EXACT,
+    "tables": Expected(is_open=True),  # the number of all entries of a table depends on data
+    "queues": EXACT,
+    "accumulators": EXACT,
+    "maps": EXACT,
+    "arrays of TensorFlow 1": EXACT,
 }
 
 

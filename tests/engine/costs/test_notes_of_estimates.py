@@ -12,6 +12,7 @@ ARRAYS: dict[str, Any] = {
     "time_us": np.ones((1, 1)),
     "output_offset": np.array([0, 1]),
     "output_bytes": np.array([4]),
+    "buffer_of_output": np.zeros(1),
     **{key: np.zeros(1) for key in ("persistent_bytes", "temporary_bytes", "source", "unknown", "flops")},
     **{key: np.zeros(1) for key in ("moved_bytes", "float_type")},
     "trips": np.ones(1),
@@ -24,7 +25,14 @@ def loop(name: str, source: str, *, too_many: bool = False) -> dict[str, Json]:
 
 
 def notes(loops: list[dict[str, Json]], lost_shapes: int = 0) -> tuple[str, ...]:
-    texts: dict[str, Any] = {"loops": loops, "branches": [], "sizes": [], "batch_helps": [], "lost_shapes": lost_shapes}
+    texts: dict[str, Any] = {
+        "loops": loops,
+        "branches": [],
+        "sizes": [],
+        "batch_helps": [],
+        "open_inputs": [],
+        "lost_shapes": lost_shapes,
+    }
     return estimates_of(ARRAYS, texts, ["K80"]).notes
 
 

@@ -41,7 +41,7 @@ class Share:
     """start of its part of the bar"""
     percent: float
     flops_percent: float | None = None
-    """share of the floating-point operations of a step; None if none is known"""
+    """share of the floating-point operations of a step; None if none is known, or not all are"""
 
     @property
     def words(self) -> str:
@@ -121,6 +121,10 @@ class UnknownOps:
     types: list[tuple[str, int]]
     listed: list[tuple[str, str, str]]
     """the first ones: name, type, reason"""
+    heavy: int
+    """the number of those that may be heavy"""
+    open_inputs: list[str]
+    """inputs whose lengths stay open, each as a line of the field for input shapes"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +167,13 @@ def shares_of(summary: GraphSummary) -> list[Share]:
     counts: Mapping[str, int] = summary.get("sources", {})
     total = sum(counts.values())
     flops: Mapping[str, float] = summary.get("flops_by_source") or {}
-    all_flops = sum(flops.values())
+    all_flops = 0.0 if summary.get("heavy_unknown") else sum(flops.values())
     shares: list[Share] = []
     start = 0.0
     for source, label, meaning in SOURCES:
         if ops := counts.get(source, 0):
             percent = 100.0 * ops / total
-            flops_percent = 100.0 * flops[source] / all_flops if flops.get(source) else None
+            flops_percent = 100.0 * flops[source] / all_flops if all_flops and flops.get(source) else None
             shares.append(Share(source, label, meaning, ops, start, percent, flops_percent))
             start += percent
     return shares
@@ -183,6 +187,8 @@ def unknown_ops_of(summary: GraphSummary) -> UnknownOps | None:
         summary["unknown_ops"],
         [(op_type, count) for op_type, count in summary.get("unknown_types", [])],
         [(name, op_type, why) for name, op_type, why in summary.get("unknown", [])],
+        sum(count for _, count in summary.get("heavy_unknown") or []),
+        [f"{row['name']}={row['shape'] or 'lengths'}" for row in summary.get("open_inputs") or []],
     )
 
 
@@ -314,4 +320,4 @@ def _listed(values: Mapping[str, object]) -> str:
 
 def shape_words(shape: list[int]) -> str:
     """`64 × 224 × 3`."""
-    return " × ".join(map(str, shape)) or "scalar"
+    return " × ".join("?" if length == api.OPEN_LENGTH else str(length) for length in shape) or "scalar"

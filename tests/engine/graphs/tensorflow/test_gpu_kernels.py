@@ -26,6 +26,11 @@ def types_attribute(key: str, *numbers: int) -> bytes:
     return attribute(key, bytes_field(1, b"".join(bytes([0x30, number]) for number in numbers)))
 
 
+def platforms(*names: str) -> bytes:
+    """The attribute of a module that names its platforms."""
+    return attribute("platforms", bytes_field(1, b"".join(bytes_field(2, name.encode()) for name in names)))
+
+
 REASONS: dict[str, tuple[str, bytes, str]] = {
     "arithmetic": ("AddV2", of_types(T=FLOAT), ""),
     "arithmetic on small integers, in the host's memory": ("AddV2", of_types(T=INT32), ""),
@@ -55,6 +60,9 @@ REASONS: dict[str, tuple[str, bytes, str]] = {
     "picture": ("DecodeJpeg", b"", "it decodes or encodes data"),
     "nothing for GPUs": ("RandomShuffle", of_types(T=FLOAT), KERNEL),
     "an op of another library": ("Mystery", b"", ""),
+    "a module for CPUs": ("XlaCallModule", platforms("CPU"), "its module is for other platforms than GPUs"),
+    "a module for CPUs and GPUs": ("XlaCallModule", platforms("CPU", "CUDA"), ""),
+    "a module for any platform": ("XlaCallModule", b"", ""),
     "an op for TPUs alone": ("TPUReplicatedInput", of_types(T=FLOAT), ""),
     "an attribute left out": ("AddV2", b"", ""),
     "a type that nobody knows": ("AddV2", attribute("T", b"\x30\x63"), f"{KERNEL} on type 99"),
