@@ -56,7 +56,7 @@ ANY_IN_PLACE = frozenset(("AddN",))
 STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
 """op types whose outputs somebody else holds too"""
 
-Source = tuple[int, int]
+OutputOfOp = tuple[int, int]
 """an op and its output"""
 
 
@@ -132,13 +132,13 @@ class _Buffers:
         elif (place := self._written_into(op)) is not None:
             yield 0, place
 
-    def _pairs(self, outputs: Sequence[int], sources: Sequence[Source]) -> Iterator[tuple[int, int]]:
+    def _pairs(self, outputs: Sequence[int], sources: Sequence[OutputOfOp]) -> Iterator[tuple[int, int]]:
         for output, source in zip(outputs, sources, strict=False):
             index = self._index(source)
             if index is not None:
                 yield output, index
 
-    def _comes_first(self, source: Source) -> bool:
+    def _comes_first(self, source: OutputOfOp) -> bool:
         """Whether a Merge gets this input in its first execution."""
         return self._trips[source[0]] > 0 and self._nodes[source[0]].op not in NEXT_ITERATIONS
 
@@ -163,7 +163,7 @@ class _Buffers:
         is_alike = self._bytes[index] == self._bytes[self._offset[op]] and self._trips[producer] == self._trips[op]
         return bool(is_alike and self._is_free[index])
 
-    def _index(self, source: Source) -> int | None:
+    def _index(self, source: OutputOfOp) -> int | None:
         """The index of an output among all; None if it is not counted."""
         op, output = source
         index = self._offset[op] + output
@@ -179,7 +179,7 @@ class _Buffers:
         return counts
 
 
-def _data_inputs(node: Message, index_of_name: Mapping[str, int]) -> list[Source]:
+def _data_inputs(node: Message, index_of_name: Mapping[str, int]) -> list[OutputOfOp]:
     found = []
     for text in node.input:
         if text.startswith("^"):

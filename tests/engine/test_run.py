@@ -101,7 +101,7 @@ def test_going_on_from_a_checkpoint_equals_never_stopping() -> None:
 
 
 ROOM = 15_900_000
-"""bytes of each device: just more than the largest op needs by itself, so that none of the placements drawn here fits"""
+"""bytes of each device: just more than the largest op needs by itself: none of the placements drawn here fits"""
 
 
 def test_without_room_it_says_how_much_is_missing_on_which_device() -> None:
