@@ -161,7 +161,8 @@ def bottleneck_of(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
     occupied_us = timeline.busy_us + timeline.rest_us + timeline.sending_us
     device = int(occupied_us.argmax())
     its = cluster.devices[device]
-    found = Bottleneck("device", its.name, float(occupied_us[device] / timeline.step_time_us), its.short_name)
+    share = min(1.0, float(occupied_us[device] / timeline.step_time_us))
+    found = Bottleneck("device", its.name, share, its.short_name)
     link = _busiest_link(timeline, cluster)
     return link if link is not None and link.share > found.share else found
 
@@ -177,7 +178,7 @@ def _busiest_link(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
     busiest = int(occupied_us.argmax())
     transfer = int(np.flatnonzero(index == busiest)[0])
     sender = cluster.devices[transfers.source[transfer]]
-    share = float(occupied_us[busiest] / timeline.step_time_us)
+    share = min(1.0, float(occupied_us[busiest] / timeline.step_time_us))
     if cluster.contention is Contention.BUS:
         return Bottleneck("link", sender.name, share, f"the outgoing bus of {sender.short_name}")
     receiver = cluster.devices[transfers.destinations[transfers.destination_offset[transfer]]]

@@ -25,9 +25,7 @@ def errors(costing: str) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("error", "costing"), [(ESTIMATED, "calibrated"), (MEASURED, "calibrated, measured op times")]
-)
+@pytest.mark.parametrize(("error", "costing"), [(ESTIMATED, "calibrated"), (MEASURED, "calibrated, measured op times")])
 def test_the_interval_holds_the_middle_of_the_measured_errors(error: ModelError, costing: str) -> None:
     found = errors(costing)
     assert len(found) == 3 * 59

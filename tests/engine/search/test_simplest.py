@@ -1,4 +1,4 @@
-"""The simplest placement: never less simple than the given one, within the tolerance, and mostly the simplest of all."""
+"""The simplest placement: as simple as the given one or simpler, within the tolerance, mostly the simplest of all."""
 
 from itertools import product
 
