@@ -140,7 +140,7 @@ def test_transfers_that_wait_for_nobody_are_no_bottleneck() -> None:
 
 
 def test_a_graph_too_large_for_one_device_and_one_too_large_for_all() -> None:
-    cluster = small_cluster(2, memory_bytes=1000)
+    cluster = small_cluster(2, memory_bytes=900)
     large: dict[str, Any] = {"cluster": cluster, "output_bytes": 0, "persistent_bytes": 800}
     split = judged(problem_of([10.0, 10.0], [], **large), [0, 1])
     assert split.kind is VerdictKind.SPLIT
@@ -149,7 +149,7 @@ def test_a_graph_too_large_for_one_device_and_one_too_large_for_all() -> None:
     none = judged(problem_of([10.0, 10.0], [], **large), [0, 0])
     assert none.kind is VerdictKind.INFEASIBLE
     assert none.sentence == (
-        "No placement was found that fits in memory: the closest needs 600 B more than the 1,000 B of GPU 0."
+        "No placement was found that fits in memory: the closest needs 700 B more than the 900 B of GPU 0."
     )
 
 
