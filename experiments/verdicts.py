@@ -145,8 +145,8 @@ def page(rows: Sequence[dict[str, Any]], made: str) -> str:
         f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}; local search, {EVALUATIONS:,}\n"
         "evaluations, seed 0, groups auto (families: 128), estimated costs. [fidelity.md](fidelity.md) gives the\n"
         "intervals: a gain counts only if all of its interval is above zero. The simplest placement has the fewest\n"
-        "devices, then the fewest crossing edges, and is at most 1 % slower than the fastest; the last two columns are\n"
-        "what finding it took after the run.",
+        "devices, then the fewest crossing edges, and is at most 1 % slower than the fastest; the last two columns\n"
+        "say what it took to find it after the run.",
     ]
     for cluster in CLUSTERS:
         here = [row for row in rows if row["cluster"] == cluster]
