@@ -58,10 +58,10 @@ class Subject:
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Measure what is missing, write `folder`/verdicts.{md,json}, and return the page."""
+    """Measure what is missing, write `folder`/verdicts.{md,json} after each graph, and return the page."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
-    all_subjects = [*subjects()]
-    for subject in all_subjects:
+    every = [*subjects()]
+    for subject in every:
         missing = [cluster for cluster in CLUSTERS if subject.key(cluster) not in kept]
         if not missing:
             continue
@@ -70,7 +70,13 @@ def run(folder: Path, report: ReportLine) -> str:
         for cluster in missing:
             kept.add(subject.key(cluster), row_of(prepared, cluster))
             report(f"{subject.kind} {subject.name} on {cluster}: {kept[subject.key(cluster)]['verdict']['sentence']}")
-    keys = [subject.key(cluster) for cluster in CLUSTERS for subject in all_subjects]
+        written(folder, kept, every)
+    return written(folder, kept, every)
+
+
+def written(folder: Path, kept: KeptResults, every: Sequence[Subject]) -> str:
+    """Write the page and the rows of what is known so far."""
+    keys = [key for cluster in CLUSTERS for subject in every if (key := subject.key(cluster)) in kept]
     rows = [dict(key) | kept[key] for key in keys]
     write_rows(folder, NAME, rows, indent=1)
     return write_page(folder, NAME, page(rows, kept.made(keys)))

@@ -1,6 +1,6 @@
 /** The run's verdict at the top of its page, its two placements beside each other, and the order of their files. */
 
-import { element, find, setText } from "../ui/dom.js";
+import { element, find, scroller, setText } from "../ui/dom.js";
 import { hasTwoPlacements, isSimplestFirst, placementRows } from "./result.js";
 
 /** @typedef {import("../ui/contracts.js").Result} Result */
@@ -39,7 +39,7 @@ export class ResultPanel {
     setText(this.#part("advice"), result?.verdict.sentence ?? "");
     const both = this.#part("both");
     both.hidden = !hasTwoPlacements(result);
-    both.replaceChildren(...(result && !both.hidden ? [this.#table(result)] : []));
+    both.replaceChildren(...(result && !both.hidden ? [scroller("The fastest and the simplest placement", this.#table(result))] : []));
     this.#orderFiles(result);
   }
 

@@ -1,6 +1,6 @@
 /** What a run has come to: the verdict, and the fastest placement beside the simplest one that is almost as fast. */
 
-import { counted, formatPercent, formatTime } from "../ui/format.js";
+import { formatCount, formatGap, formatTime } from "../ui/format.js";
 
 /**
  * @typedef {import("../ui/contracts.js").Result} Result
@@ -51,10 +51,10 @@ export function isSimplestFirst(result) {
  */
 export function placementRows(result) {
   const { simplest } = result;
-  const slower = formatPercent(simplest.step_time_us / result.step_time_us - 1);
+  const isFastest = result.step_time_us <= simplest.step_time_us; // a weak method's answer may not be
   const rows = [
-    row("best", "Fastest", formatTime(result.step_time_us, 4), result),
-    row("simplest", "Simplest", `${formatTime(simplest.step_time_us, 4)} (+${slower})`, simplest),
+    row("best", isFastest ? "Fastest" : "The method’s own", formatTime(result.step_time_us, 4), result),
+    row("simplest", "Simplest", `${formatTime(simplest.step_time_us, 4)}, ${formatGap(simplest.step_time_us / result.step_time_us - 1)}`, simplest),
   ];
   return isSimplestFirst(result) ? rows.reverse() : rows;
 }
@@ -67,5 +67,5 @@ export function placementRows(result) {
  * @returns {PlacementRow}
  */
 function row(token, name, stepTime, { devices_used: devices, crossing_edges: edges }) {
-  return { token, name, stepTime, devices: counted(devices, "device"), edges: counted(edges, "crossing edge") };
+  return { token, name, stepTime, devices: formatCount(devices), edges: formatCount(edges) };
 }
