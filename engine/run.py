@@ -22,7 +22,8 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.explaining.verdict import shortage_words, verdict_of
+from engine.explaining.answer import told_of_answer
+from engine.explaining.verdict import shortage_words
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import beyond_training, load_network
@@ -36,8 +37,6 @@ from engine.problem.robustness import Robustness, judged
 from engine.problem.step_timer import StepTimer
 from engine.problem.trivial import one_device_placements
 from engine.run_request import TRIVIAL_BASELINES, RunProblem, RunRequest
-from engine.search.crossing import GroupEdges
-from engine.search.simplest import devices_used, simplest_of
 from engine.search.symmetry import interchangeable_devices
 from engine.simulator.bound import lower_bound_us
 
@@ -165,7 +164,7 @@ class Run:
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [*told.device_of_group],
             "parts": [[*devices] for devices in told.parts],
-            **self._verdict(answer, float(evaluation.step_time_us[0])),
+            **told_of_answer(self._problem, self._levels, answer, self._request.prefer, self._baselines),
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
@@ -209,36 +208,6 @@ class Run:
         found = judged(self._problem, _with_first(answer, good), choose=False).robustness
         fastest_us = float(self._problem.simulator.evaluate(good[:1]).step_time_us[0])
         return dataclasses.replace(found, fastest_step_time_us=fastest_us)
-
-    def _verdict(self, answer: NDArray[np.int32], step_time_us: float) -> dict[str, Json]:
-        """What the report says of whether `answer` [units] pays, and of the simplest placement beside it."""
-        problem, prefer = self._problem, self._request.prefer
-        verdict = verdict_of(problem, answer, self._baselines)
-        crossing = GroupEdges.of(problem.graph, problem.simulator.group_of_op).crossing(answer)
-        told: dict[str, Json] = {
-            "devices_used": devices_used(answer),
-            "crossing_edges": crossing,
-            "verdict": verdict.to_json(),
-            "prefer": prefer.words,
-        }
-        if problem.ledger.best_step_time_us is None:
-            return told | {"simplest": None}
-        simplest = simplest_of(problem, answer, prefer.tolerance)
-        placement = self._levels.told(simplest.placement)
-        ratio = simplest.step_time_us / step_time_us if step_time_us > 0 else 1.0
-        return told | {
-            "simplest": {
-                "step_time_us": simplest.step_time_us,
-                "devices_used": simplest.devices_used,
-                "crossing_edges": simplest.crossing_edges,
-                "device_of_group": [*placement.device_of_group],
-                "parts": [[*devices] for devices in placement.parts],
-                "tolerance": prefer.tolerance,
-                "within_error": verdict.error.covers(ratio),
-                "evaluations": simplest.evaluations,
-                "seconds": simplest.seconds,
-            }
-        }
 
     def _given(self) -> dict[str, Json]:
         """What the report says of the request's start and pins; nothing without them."""

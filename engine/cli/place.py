@@ -128,7 +128,9 @@ def _place(parsed: argparse.Namespace) -> int:
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
     if parsed.report is not None:  # what is printed has no long placements
-        report["simplest"] = {**report["simplest"], "placement": dict(simplest)}
+        told = report["simplest"]
+        assert isinstance(told, dict)
+        told["placement"] = dict(simplest)
     write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
     placement = simplest if request.prefer.simplest else fastest
     if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:

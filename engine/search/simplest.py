@@ -14,6 +14,7 @@ by itself stays its own.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ LEAST_OF_LARGE = 20
 """evaluations of a graph so large that even these are more work"""
 MOST_LOOKED_AT = 100_000_000
 """most pairs of groups, and groups times devices, that are looked at, a few seconds: not all moves are simulated"""
+LEAST_LOOKS = 10
+"""looks at all moves; where fewer are left, nothing is moved: the arrays would fill the memory too"""
 MOST_CLIMBED = 256
 """groups of a level whose groups are moved one after the other, also where that costs edges"""
 MOST_TARGETS = 4
@@ -58,7 +61,7 @@ class Simplest:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidate:
     """A placement with what decides how simple it is."""
 
     placement: NDArray[np.int32]
@@ -105,13 +108,13 @@ class _Descent:
     def __init__(self, problem: PlacementProblem, placement: NDArray[np.int32], tolerance: float) -> None:
         self._problem = problem
         self._edges = GroupEdges.of(problem.graph, problem.simulator.group_of_op)
-        self._work_us = _work_us(problem)
         levels = [coarser_group_of_each(level, problem.grouping) for level in problem.coarser]
         self._levels: list[NDArray[np.integer]] = [*levels, np.arange(problem.group_count)]
         self.used = 0
         self._most = most_evaluations(problem)
         size = len(self._edges.one) + problem.group_count * problem.device_count
-        self._looks_left = MOST_LOOKED_AT // size
+        looks = MOST_LOOKED_AT // size
+        self._looks_left = looks if looks >= LEAST_LOOKS else 0
         seconds = problem.ledger.budget.seconds
         self._until = math.inf if seconds is None else problem.ledger.clock() + SHARE_OF_BUDGET * seconds
         self._tried: set[bytes] = set()
@@ -119,7 +122,14 @@ class _Descent:
         self._limit_us = step_time_us * (1 + tolerance)
         self._given = self._found(placement, step_time_us)
 
-    def simplest(self) -> Found:
+    @cached_property
+    def _work_us(self) -> NDArray[np.float64]:
+        """[groups, devices] the time of each group's ops on each device; 0 for ops that cannot run there."""
+        times, problem = np.nan_to_num(self._problem.op_time_us), self._problem
+        of_devices = [np.bincount(problem.simulator.group_of_op, each, problem.group_count) for each in times]
+        return np.stack(of_devices, axis=1)
+
+    def simplest(self) -> Candidate:
         """The simplest of the given placement, what it becomes, and what the placements on one device become."""
         on_one = self._good(one_device_placements(self._problem))
         starts = [self._given, *sorted(on_one, key=lambda found: found.key)[:1]]
@@ -128,7 +138,7 @@ class _Descent:
             return best
         return min((self._descended(start) for start in starts), key=lambda found: found.key)
 
-    def _descended(self, found: Found) -> Found:
+    def _descended(self, found: Candidate) -> Candidate:
         while not self._spent:
             before = found
             found = self._with_fewer_devices(found)
@@ -140,7 +150,7 @@ class _Descent:
                 break
         return found
 
-    def _with_fewer_devices(self, found: Found) -> Found:
+    def _with_fewer_devices(self, found: Candidate) -> Candidate:
         """Empty devices as long as that is fast enough."""
         while found.devices_used > 1 and not self._spent:
             emptied = self._good(np.array(list(self._emptied(found.placement))))
@@ -170,7 +180,7 @@ class _Descent:
                 )
                 yield moved
 
-    def _with_fewer_crossings(self, found: Found, level: NDArray[np.integer] | None) -> Found:
+    def _with_fewer_crossings(self, found: Candidate, level: NDArray[np.integer] | None) -> Candidate:
         """Move the parts of the groups of `level` [groups], or islands, while that saves edges and is fast enough."""
         while not self._spent:
             moved = self._moved(found, self._edges.islands(found.placement) if level is None else level)
@@ -179,7 +189,7 @@ class _Descent:
             found = moved
         return found
 
-    def _moved(self, found: Found, level: NDArray[np.integer]) -> Found:
+    def _moved(self, found: Candidate, level: NDArray[np.integer]) -> Candidate:
         """One pass over the moves of pieces: as many at once as are fast enough together."""
         devices = self._problem.device_count
         together, piece = np.unique(level * devices + found.placement, return_inverse=True)
@@ -212,7 +222,7 @@ class _Descent:
         order = np.lexsort((target, which, price))
         return which[order], target[order]
 
-    def _through_worse(self, found: Found) -> Found:
+    def _through_worse(self, found: Candidate) -> Candidate:
         """Move groups one after the other, each once, also where that costs edges; keep the first that is simpler.
 
         The levels with few groups take part. Only what is simpler is simulated, so this costs few evaluations. Source:
@@ -225,7 +235,7 @@ class _Descent:
                     return better
         return found
 
-    def _climbed(self, found: Found, level: NDArray[np.integer]) -> Found | None:
+    def _climbed(self, found: Candidate, level: NDArray[np.integer]) -> Candidate | None:
         devices, placement = self._problem.device_count, found.placement
         piece = np.unique(level * devices + placement, return_inverse=True)[1]
         first = np.unique(piece, return_index=True)[1]
@@ -258,7 +268,7 @@ class _Descent:
         np.logical_or.at(homeless, piece, ~self._problem.allowed)
         return work_us, homeless
 
-    def _better(self, placement: NDArray[np.int32], than: Found) -> Found | None:
+    def _better(self, placement: NDArray[np.int32], than: Candidate) -> Candidate | None:
         """`placement` if it is simpler than `than` and fast enough."""
         self._looks_left -= 1
         simpler = (devices_used(placement), self._edges.crossing(placement)) < (than.devices_used, than.crossing_edges)
@@ -266,7 +276,7 @@ class _Descent:
             return None
         return next(iter(self._good(placement[None, :])), None)
 
-    def _good(self, placements: NDArray[np.int32]) -> list[Found]:
+    def _good(self, placements: NDArray[np.int32]) -> list[Candidate]:
         """Those of `placements` [candidates, groups], as far as the evaluations reach, that fit and are fast enough."""
         fresh = []
         for placement in placements[: max(0, self._most - self.used)]:
@@ -282,20 +292,13 @@ class _Descent:
         times_us = evaluations.step_time_us
         return [self._found(fresh[index], float(times_us[index])) for index in np.flatnonzero(good).tolist()]
 
-    def _found(self, placement: NDArray[np.int32], step_time_us: float) -> Found:
-        return Found(placement, devices_used(placement), self._edges.crossing(placement), step_time_us)
+    def _found(self, placement: NDArray[np.int32], step_time_us: float) -> Candidate:
+        return Candidate(placement, devices_used(placement), self._edges.crossing(placement), step_time_us)
 
     @property
     def _spent(self) -> bool:
         out_of_work = self.used >= self._most or self._looks_left <= 0
         return out_of_work or self._problem.ledger.clock() >= self._until
-
-
-def _work_us(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[groups, devices] the time of each group's ops on each device; 0 for ops that cannot run there."""
-    times = np.nan_to_num(problem.op_time_us)
-    groups = problem.simulator.group_of_op
-    return np.stack([np.bincount(groups, of_device, problem.group_count) for of_device in times], axis=1)
 
 
 def _applied(
