@@ -61,7 +61,7 @@ def run(folder: Path, report: ReportLine) -> str:
     """Measure what is missing, write `folder`/verdicts.{md,json} after each graph, and return the page."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     every = [*subjects()]
-    for subject in every:
+    for subject in reversed(every):  # small graphs first
         missing = [cluster for cluster in CLUSTERS if subject.key(cluster) not in kept]
         if not missing:
             continue

@@ -69,18 +69,34 @@ export class ResultPanel {
 
   /** @param {Result | null} result */
   #orderFiles(result) {
-    const files = this.#part("placement-files");
-    const [best, simplest] = ["best", "simplest"].map((of) => find(files, `[data-files=${of}]`, HTMLElement));
-    simplest.hidden = !hasTwoPlacements(result);
-    setText(find(files, "[data-part=best-title]", HTMLElement), simplest.hidden ? "Best placement" : "Fastest placement");
-    const first = isSimplestFirst(result) ? simplest : best;
-    if (files.firstElementChild !== first) {
-      files.prepend(first);
+    if (!hasTwoPlacements(result)) {
+      return;
     }
+    const files = this.#part("placement-files");
+    const best = find(files, "[data-files=best]", HTMLElement);
+    const simplest = files.querySelector("[data-files=simplest]") ?? simplestFiles(best);
+    setText(find(best, "h2", HTMLElement), "Fastest placement");
+    files.replaceChildren(...(isSimplestFirst(result) ? [simplest, best] : [best, simplest]));
   }
 
   /** @param {string} name */
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/**
+ * The same files of the simplest placement, for a page that was opened before the run had one.
+ *
+ * @param {HTMLElement} best the files of the best placement
+ * @returns {HTMLElement}
+ */
+function simplestFiles(best) {
+  const files = /** @type {HTMLElement} */ (best.cloneNode(true));
+  files.dataset.files = "simplest";
+  setText(find(files, "h2", HTMLElement), "Simplest placement");
+  for (const link of files.querySelectorAll("a")) {
+    link.setAttribute("href", `simplest/${link.getAttribute("href")}`);
+  }
+  return files;
 }
