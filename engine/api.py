@@ -84,7 +84,7 @@ from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.measuring.real_rewards import RealRewards, WhatToMeasure
-from engine.number_words import bytes_words, part_words, percent_words, time_words
+from engine.number_words import bytes_words, counted, part_words, percent_words, time_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
     apply,
@@ -94,6 +94,7 @@ from engine.placement_files import (
     placement_of_report,
     placement_to_json,
     read_placement,
+    simplest_of_report,
     simulate,
     trace,
 )
@@ -125,6 +126,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
 from engine.run import Run
 from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split, require_measurable
+from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
@@ -321,6 +323,7 @@ __all__ = [
     "PolicyCard",
     "PolicyFit",
     "PolicyTrainingSettings",
+    "Preference",
     "PreparedFamily",
     "PreparedGraph",
     "Progress",
@@ -358,6 +361,7 @@ __all__ = [
     "comparison_markdown",
     "comparison_report",
     "comparison_summaries",
+    "counted",
     "csv_text",
     "device_kinds",
     "device_node_data",
@@ -408,6 +412,7 @@ __all__ = [
     "settings_schema",
     "shape_words",
     "shortened",
+    "simplest_of_report",
     "simulate",
     "simulated_words",
     "tags_of_text",

@@ -31,6 +31,13 @@ def placement_of_report(report: Mapping[str, Json]) -> SplitPlacement:
     return SplitPlacement.from_json(report["device_of_group"], report.get("parts"))
 
 
+def simplest_of_report(report: Mapping[str, Json]) -> SplitPlacement:
+    """The simplest placement from the report of a run that found a placement which fits."""
+    simplest = report["simplest"]
+    assert isinstance(simplest, dict)
+    return placement_of_report(simplest)
+
+
 def placement_to_json(prepared: PreparedGraph, cluster: Cluster, placement: SplitPlacement) -> dict[str, str]:
     """{op name: device string} for `placement`."""
     return devices_to_json(prepared, cluster, prepared.device_of_op(placement))

@@ -1,7 +1,7 @@
 """One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
 import dataclasses
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from engine.events import (
     ShouldStop,
     Started,
 )
+from engine.explaining.answer import told_of_answer
+from engine.explaining.verdict import shortage_words
 from engine.files.archive import fields_of, from_fields, pack, unpack
-from engine.number_words import bytes_words
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import beyond_training, load_network
 from engine.placers.registry import PLACERS, make_placer, settings_of
@@ -98,6 +99,8 @@ class Run:
         if request.robust or request.robustness or choose is not None:
             self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
+        self._baselines: dict[str, float | None] = {}
+        """method → its best step time in µs, of those evaluated so far"""
         self._seq = 0
         self._stopped = False
         self._ended_by = ""
@@ -161,6 +164,7 @@ class Run:
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [*told.device_of_group],
             "parts": [[*devices] for devices in told.parts],
+            **told_of_answer(self._problem, self._levels, answer, self._request.prefer, self._baselines),
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
@@ -267,7 +271,9 @@ class Run:
         for method in self._request.baselines:
             if self._looked_at_stop():
                 return
-            self._emit_event(self._baseline(method))
+            baseline = self._baseline(method)
+            self._baselines[method] = baseline.step_time_us
+            self._emit_event(baseline)
 
     def _baseline(self, method: str) -> Baseline:
         problem = self._of_groups.with_budget(self._baseline_budget())
@@ -330,7 +336,10 @@ class Run:
 
     def _checkpoint(self, placer_state: bytes) -> bytes:
         arrays, texts = fields_of(self._problem.ledger.state())
-        return pack({"placer": np.frombuffer(placer_state, np.uint8), **arrays}, {"seq": self._seq, **texts})
+        return pack(
+            {"placer": np.frombuffer(placer_state, np.uint8), **arrays},
+            {"seq": self._seq, "baselines": dict(self._baselines), **texts},
+        )
 
     def _restore(self, checkpoint: bytes) -> None:
         arrays, texts = unpack(checkpoint)
@@ -340,6 +349,8 @@ class Run:
         seq = texts["seq"]
         assert isinstance(seq, int)
         self._seq = seq
+        baselines: Any = texts.get("baselines", {})  # of version 0.2.0 and earlier: none
+        self._baselines = dict(baselines)
         self._problem.ledger.restore(from_fields(LedgerState, arrays, texts))
         resumable(self._placer).resume(arrays["placer"].tobytes())
 
@@ -373,8 +384,4 @@ def _with_first(first: NDArray[np.int32], placements: NDArray[np.int32]) -> NDAr
 def _shortage(problem: PlacementProblem) -> str:
     """What the placement that misses the least memory misses: `2.34 GiB more than the 1.00 GiB of GPU 0`."""
     evaluation = problem.simulator.evaluate(problem.ledger.answer()[None, :])
-    missing = evaluation.peak_bytes[0] - problem.memory_bytes
-    worst = int(np.argmax(missing))
-    device = problem.cluster.devices[worst]
-    name = " ".join(device.name.removeprefix("/device:").split(":"))
-    return f"{bytes_words(int(missing[worst]))} more than the {bytes_words(device.memory_bytes)} of {name}"
+    return shortage_words(evaluation.peak_bytes[0] - problem.memory_bytes, problem.cluster)

@@ -18,6 +18,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, checked_start, pinned
 from engine.problem.step_timer import StepTimer
+from engine.search.preference import Preference
 from engine.settings.seeds import require_seed
 
 BASELINES = ("single_device", "cpu_only", "random")
@@ -48,6 +49,8 @@ class RunRequest:
     """whether the answer is the good placement with the least mean regret under varied costs, not the fastest one"""
     robustness: bool = True
     """whether the report has the answer's robustness; what is `robust` always has it"""
+    prefer: Preference = field(default_factory=Preference)
+    """which of the run's two placements is written, and how much slower the simplest one may be"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)

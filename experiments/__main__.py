@@ -109,6 +109,7 @@ EXPERIMENTS = {
     "table1": Experiment("experiments.table1:run", "hours"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "tuning": Experiment("experiments.tuning:run", "two hours"),
+    "verdicts": Experiment("experiments.verdicts:run", "half an hour"),
     "worst_runs": Experiment("experiments.auto_check.worst_runs:run", "half an hour"),
     "yardstick": Experiment(
         "experiments.yardstick.table:run",

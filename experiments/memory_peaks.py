@@ -108,7 +108,7 @@ def page(kept: KeptResults) -> str:
         "",
         "What TensorFlow's allocator held at most in the measured steps, beside the simulated peak, and beside what",
         "the simulator counts if each op takes place when it was traced.",
-        f"{right} of {len(found)} simulated peaks are {ABOVE:.0%} above the measured one or less, {BELOW:.0%} below or less.",
+        f"Of {len(found)} simulated peaks {right} are at most {ABOVE:.0%} above the measured one or {BELOW:.0%} below it.",
         "",
         *table_of_figures(head, rows),
         "",

@@ -17,6 +17,7 @@ from engine.cli.graph_arguments import (
     settings_of_pairs,
 )
 from engine.cli.policy_arguments import add_policy, policy_of
+from engine.cli.preferring import add_prefer
 from engine.errors import SettingsError
 from engine.files.destinations import require_folder, require_writable
 
@@ -38,6 +39,7 @@ def add_compare(commands: Commands) -> None:
     )
     add_settings(parser, "a setting of a method, such as placeto.preset=paper", "METHOD", "METHOD.NAME=JSON")
     add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
+    add_prefer(parser, "beside each row's own placement stands the simplest one")
     parser.add_argument(
         "--processes", type=int, default=0, metavar="N", help="runs at once; 0: one a core (default %(default)s)"
     )
@@ -60,7 +62,14 @@ def _compare(parsed: argparse.Namespace) -> int:
     budget = api.Budget(parsed.evaluations, parsed.seconds)
     settings = _settings(parsed.set)
     request = api.ComparisonRequest(
-        cluster, methods, budget, parsed.seeds, settings, parsed.drop_devices, policy_of(parsed)
+        cluster,
+        methods,
+        budget,
+        parsed.seeds,
+        settings,
+        parsed.drop_devices,
+        policy_of(parsed),
+        api.Preference.of_words(parsed.prefer),
     )
     if parsed.processes < 0:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")

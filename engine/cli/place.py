@@ -30,6 +30,7 @@ from engine.cli.placement_arguments import (
     require_variables,
 )
 from engine.cli.policy_arguments import add_policy, policy_of, print_fit
+from engine.cli.preferring import add_prefer, verdict_lines
 from engine.cli.reading_arguments import reading_options
 from engine.errors import SettingsError
 from engine.files.destinations import require_writable
@@ -77,6 +78,7 @@ def add_place(commands: Commands) -> None:
         help="run placements on this machine, a process for each CPU of the cluster: `last`, the answer; `top K`, the "
         "best K that differ, of which the measured fastest is the answer; `all`, every evaluation",
     )
+    add_prefer(parser, "write to --out the fastest placement (default) or the simplest one")
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
@@ -105,6 +107,7 @@ def _place(parsed: argparse.Namespace) -> int:
         parsed.drop_devices,
         policy=policy_of(parsed),
         robust=parsed.robust,
+        prefer=api.Preference.of_words(parsed.prefer),
     )
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)
@@ -118,11 +121,18 @@ def _place(parsed: argparse.Namespace) -> int:
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     rewards = None if what is None else _rewards(parsed, prepared, cluster, what)
     report = api.place(prepared, request, _Console(budget).show, lambda: False, rewards=rewards)
-    print("\n".join([*_robustness_lines(report, parsed.robust), *_measured_lines(report)]), file=sys.stderr)
-    placement = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
+    lines = [*verdict_lines(report), *_robustness_lines(report, parsed.robust), *_measured_lines(report)]
+    print("\n".join(lines), file=sys.stderr)
+    fastest = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
+    simplest = api.placement_to_json(prepared, cluster, api.simplest_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
-    write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(placement)})
+    if parsed.report is not None:  # what is printed has no long placements
+        told = report["simplest"]
+        assert isinstance(told, dict)
+        told["placement"] = dict(simplest)
+    write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
+    placement = simplest if request.prefer.simplest else fastest
     if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
     elif parsed.out is not None:

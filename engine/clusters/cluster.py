@@ -89,6 +89,11 @@ class Device:
         return self.device_class == "CPU"
 
     @property
+    def short_name(self) -> str:
+        """`GPU 0`, for people."""
+        return " ".join(self.name.removeprefix("/device:").split(":"))
+
+    @property
     def figures(self) -> DeviceKind | None:
         """The figures of the device's kind; None for a class."""
         return self.own or CATALOGUE.get(self.kind)

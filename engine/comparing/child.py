@@ -15,6 +15,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run
 from engine.run_request import RunRequest
+from engine.search.preference import FASTEST, Preference
 
 CLOSE = 0.01
 """a run counts as arrived when the relative gap of its best to its final best is at most this"""
@@ -36,6 +37,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
         (SINGLE_DEVICE,),
         Path(request_json["policy"]).read_bytes() if "policy" in request_json else None,
         robustness=False,
+        prefer=Preference.of_words(request_json.get("prefer", FASTEST)),
     )
     listener = Listener()
     ended = threading.Event()
@@ -94,6 +96,10 @@ def _outcome(
         engine_version=listener.engine_version,
         device_of_group=tuple(reported.get("device_of_group", ())),
         parts=tuple(tuple(part) for part in reported.get("parts", ())),
+        devices_used=reported.get("devices_used"),
+        crossing_edges=reported.get("crossing_edges"),
+        verdict=reported.get("verdict"),
+        simplest=reported.get("simplest"),
     )
 
 

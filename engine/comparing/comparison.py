@@ -21,6 +21,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.problem.pins import allowed_devices
+from engine.search.preference import Preference
 
 MOST_SEEDS = 1000
 
@@ -41,6 +42,8 @@ class ComparisonRequest:
     """whether to ignore the devices that the file fixes"""
     policy: bytes | None = None
     """the file of a trained policy, given to the methods that take one"""
+    prefer: Preference = field(default_factory=Preference)
+    """how much slower the simplest placement of a row may be than the row's own"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= MOST_SEEDS:
@@ -154,6 +157,7 @@ class Comparison:
             "seconds": budget.seconds,
             "drop_devices": self._request.drop_devices,
             **begins,
+            **({"prefer": self._request.prefer.words} if self._request.prefer != Preference() else {}),
         }
 
     def _carry_out(self, method: str, seed: int) -> Outcome:

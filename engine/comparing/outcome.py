@@ -41,6 +41,13 @@ class Outcome:
     """[groups] empty without a placement"""
     parts: tuple[tuple[int, ...], ...] = ()
     """of groups that are split: see `SplitPlacement`"""
+    devices_used: int | None = None
+    crossing_edges: int | None = None
+    """edges between ops on different devices"""
+    verdict: dict[str, Json] | None = None
+    """see `engine.explaining.verdict`; None without a placement, and in outcomes before version 0.3.0"""
+    simplest: dict[str, Json] | None = None
+    """the simplest placement near this one, as a run's report has it; None where none fits"""
 
     def to_json(self) -> dict[str, Json]:
         """The fields as JSON."""

@@ -45,7 +45,7 @@ class PairedComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GraphsBehind:
     """On how many graphs auto is behind a method, with Holm's correction over the method's graphs."""
 
     comparisons: tuple[PairedComparison, ...]
@@ -92,7 +92,7 @@ def _differences(autos: Mapping[int, float | None], others: Mapping[int, float])
             yield inf if auto_us is None else (auto_us - other_us) / mean_us
 
 
-def verdict(comparisons: Iterable[PairedComparison]) -> Verdict:
+def verdict(comparisons: Iterable[PairedComparison]) -> GraphsBehind:
     """The verdict on one method, by its comparisons on all graphs."""
     every = tuple(comparisons)
     behind = tuple(one for one in every if one.behind)
@@ -101,4 +101,4 @@ def verdict(comparisons: Iterable[PairedComparison]) -> Verdict:
         rejected = holm([one.probability(limit) for one in every])
         return tuple(one for one, is_above in zip(every, rejected, strict=True) if is_above and one in behind)
 
-    return Verdict(every, behind, sure(0.0), sure(TOLERANCE))
+    return GraphsBehind(every, behind, sure(0.0), sure(TOLERANCE))

@@ -32,6 +32,8 @@ BY_TORCH = frozenset({"placeto", "rnn", "hierarchical", "post", "regal", "spotli
 WITH_A_POLICY = ("placeto", "auto")
 BY_THE_CLOCK = frozenset({"elapsed_seconds", "wall_seconds", "engine_version"})
 """keys whose values say nothing of the method"""
+ABOUT_THE_ANSWER = frozenset({"devices_used", "crossing_edges", "verdict", "prefer", "simplest"})
+"""keys of a report that are derived from the answer, after the method has ended"""
 RECORDED = Path(__file__).with_name("recorded.json")
 
 
@@ -73,7 +75,7 @@ def _stream(prepared: PreparedGraph, request: RunRequest) -> list[Json]:
 
 def _without_times(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _without_times(item) for key, item in value.items() if key not in BY_THE_CLOCK}
+        return {key: _without_times(item) for key, item in value.items() if key not in BY_THE_CLOCK | ABOUT_THE_ANSWER}
     return [_without_times(item) for item in value] if isinstance(value, list) else value
 
 

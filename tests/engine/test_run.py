@@ -98,6 +98,8 @@ def test_going_on_from_a_checkpoint_equals_never_stopping() -> None:
         ][:-1]
         assert again["device_of_group"] == report["device_of_group"]
         assert again["evaluations"] == report["evaluations"]
+        assert again["verdict"] == report["verdict"], "the baselines are those evaluated at the beginning"
+        assert without_seconds(again)["simplest"] == without_seconds(report)["simplest"]
 
 
 ROOM = 15_900_000

@@ -136,3 +136,45 @@ def test_the_placed_graph_is_written_with_the_options_it_was_read_with(
     monkeypatch.setattr(api, "write_placed", write_placed)
     assert client.get(f"/runs/{done_run.id}/placed.pb", headers=JSON).status_code == 400
     assert asked == [reading]
+
+
+def test_the_simplest_placement_is_offered_beside_the_fastest(client: Client, done_run: Run) -> None:
+    answer = Answer.objects.get(run=done_run)
+    assert isinstance(answer.report, dict) and isinstance(answer.report["simplest"], dict)
+    other = [1 - device for device in answer.placement.device_of_group]  # so that the two cannot be mixed up
+    Answer.objects.update(report=answer.report | {"simplest": answer.report["simplest"] | {"device_of_group": other}})
+    fastest = client.get(f"/runs/{done_run.id}/placement.json").json()
+    response = client.get(f"/runs/{done_run.id}/simplest/placement.json")
+    assert response.headers["Content-Disposition"] == 'attachment; filename="my-graph-1-simplest-placement.json"'
+    assert all(device != fastest[op] for op, device in response.json().items())
+    text = client.get(f"/runs/{done_run.id}/simplest/placed.pbtxt").content.decode()
+    assert all(f'device: "{device}"' in text for device in set(response.json().values()))
+    assert client.get(f"/runs/{done_run.id}/simplest/report.json").status_code == 404
+
+
+def test_a_run_of_an_older_version_has_one_placement_and_its_page_opens(client: Client, done_run: Run) -> None:
+    answer = Answer.objects.get(run=done_run)
+    assert isinstance(answer.report, dict)
+    new = ("verdict", "simplest", "devices_used", "crossing_edges", "prefer")
+    Answer.objects.update(report={key: value for key, value in answer.report.items() if key not in new})
+    response = client.get(f"/runs/{done_run.id}/simplest/placement.json", headers=JSON)
+    assert response.status_code == 404
+    assert client.get(f"/runs/{done_run.id}/placement.json").status_code == 200
+    assert client.get(f"/runs/{done_run.id}/").context["result"] is None
+    assert client.get(f"/runs/{done_run.id}/run.json").json()["result"] is None
+
+
+def test_the_page_says_the_verdict_and_offers_the_simplest_first_where_it_may_be_as_fast(
+    client: Client, done_run: Run
+) -> None:
+    answer = Answer.objects.get(run=done_run)
+    assert isinstance(answer.report, dict) and isinstance(answer.report["simplest"], dict)
+    simplest = answer.report["simplest"] | {"crossing_edges": 0, "within_error": True}
+    Answer.objects.update(report=answer.report | {"crossing_edges": 9, "simplest": simplest})
+    page = client.get(f"/runs/{done_run.id}/").content.decode()
+    verdict = answer.report["verdict"]
+    assert isinstance(verdict, dict) and str(verdict["sentence"]) in page
+    assert page.index('data-files="simplest"') < page.index('data-files="best"')
+    Answer.objects.update(report=answer.report | {"crossing_edges": 9, "simplest": simplest | {"within_error": False}})
+    page = client.get(f"/runs/{done_run.id}/").content.decode()
+    assert page.index('data-files="simplest"') > page.index('data-files="best"')

@@ -37,6 +37,8 @@ VERSION_0_1_0: list[tuple[str, str]] = [
     ("runs", "0003_policy"),
     ("comparisons", "0003_policy"),
 ]
+OF_0_3_0 = ("prefer", "result", "devices_used", "crossing_edges", "verdict", "simplest")
+"""fields that rows of comparisons and runs have had since"""
 LARGEST_WHOLE = 1500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
 
@@ -127,9 +129,11 @@ def _answer(address: str, content_type: str, content: bytes) -> Any:
         return hashlib.sha256(content).hexdigest()
     value = json.loads(content)
     if address.endswith("/comparison.json"):
-        value = value["rows"]
+        value = [{key: row[key] for key in row if key not in OF_0_3_0} for row in value["rows"]]
     if address.endswith("/state.json"):
         value.pop("left_seconds", None)  # the same
+    if address.endswith("/run.json"):
+        value = {key: value[key] for key in value if key not in OF_0_3_0}
     if address.endswith("/report.json"):
         value.pop("step_time_source")  # which 0.2.0 added
     if len(json.dumps(value)) <= LARGEST_WHOLE:

@@ -86,6 +86,16 @@ def test_a_preset_is_a_setting_of_the_method(client: Client, ready_graph: Graph)
     assert only_run().settings == {"preset": method.presets[-1]}
 
 
+def test_the_placement_to_offer_first_is_the_fastest_unless_a_person_says_otherwise(
+    client: Client, ready_graph: Graph
+) -> None:
+    for fields, prefer in (({}, "fastest"), ({"prefer": "simplest=2%"}, "simplest=2%")):
+        response = start(client, ready_graph, **fields)
+        assert request_of(only_run()).prefer.words == prefer
+        assert client.get(f"{response.url}run.json").json()["prefer"] == prefer
+        only_run().delete()
+
+
 def test_devices_that_the_file_fixes_count_unless_they_are_to_be_ignored(client: Client, ready_graph: Graph) -> None:
     for fields, dropped in (({}, False), ({"drop_devices": "on"}, True)):
         response = start(client, ready_graph, **fields)
@@ -148,6 +158,7 @@ BAD_FIELDS = [
     ({"seconds": "-5"}, "seconds", "allowed: a number above 0"),
     ({"seconds": "nan"}, "seconds", "Enter a number"),
     ({"seed": "abc"}, "seed", "whole number"),
+    ({"prefer": "simplest=3%"}, "prefer", "simplest=3% is not one of the available choices"),
     ({"seed": "-1"}, "seed", "greater than or equal to 0"),
     ({"seed": str(2**63)}, "seed", "less than or equal to 9223372036854775807"),
 ]

@@ -39,7 +39,19 @@ def outcome_of(run: Run) -> api.Outcome:
         engine_version=listener.engine_version,
         device_of_group=tuple(placement.device_of_group),
         parts=tuple(tuple(part) for part in placement.parts),
+        devices_used=_integer(report.get("devices_used")),
+        crossing_edges=_integer(report.get("crossing_edges")),
+        verdict=_object(report.get("verdict")),
+        simplest=_object(report.get("simplest")),
     )
+
+
+def _integer(value: api.Json) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _object(value: api.Json) -> dict[str, api.Json] | None:
+    return value if isinstance(value, dict) else None
 
 
 def _answer_of(run: Run) -> Answer | None:

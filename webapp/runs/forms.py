@@ -27,6 +27,14 @@ ZERO_SHOT_METHOD = "placeto"
 """which evaluates the policy's greedy pass first"""
 
 
+FASTEST = api.Preference().words
+PREFERENCES = [
+    (FASTEST, "the fastest"),
+    *((f"simplest={percent}%", f"the simplest, at most {percent} % slower") for percent in (1, 2, 5, 10)),
+]
+"""what the engine reads, and words for people; a run finds both placements whatever is chosen"""
+
+
 class OptionSelect(forms.Select):
     """A select whose options carry attributes for the page's scripts."""
 
@@ -259,6 +267,7 @@ class RunForm(ProblemForm):
         widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
+    prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
 
     request: api.RunRequest
 
@@ -294,6 +303,7 @@ class RunForm(ProblemForm):
                 settings={"preset": data["preset"]} if data["preset"] else {},
                 drop_devices=data["drop_devices"],
                 policy=self.policy_bytes(),
+                prefer=api.Preference.of_words(data["prefer"] or FASTEST),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")

@@ -23,6 +23,7 @@ def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None)
         seconds=request.budget.seconds,
         seed=request.seed,
         drop_devices=request.drop_devices,
+        prefer=request.prefer.words,
         policy=policy,
         policy_name="" if policy is None else policy.name,
         policy_digest="" if policy is None else policy.digest,

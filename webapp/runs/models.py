@@ -54,6 +54,8 @@ class Run(JobWithEvents):
     seed = models.BigIntegerField()
     drop_devices = models.BooleanField(default=False)
     """whether to ignore the devices that the graph's file fixes"""
+    prefer = models.CharField(max_length=40, default="fastest")
+    """`fastest` or `simplest=1%`: which placement its page offers first, and how much slower the simplest may be"""
     name = models.CharField(max_length=200, default="", blank=True)
     """that a person gave it; empty: pages show its `usual_title`"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")
@@ -143,6 +145,12 @@ class Answer(models.Model):
     @property
     def placement(self) -> api.SplitPlacement:
         return api.SplitPlacement.from_json(self.device_of_group, self.parts)
+
+    @property
+    def simplest(self) -> api.SplitPlacement | None:
+        """The simplest placement near it; None while the run works, and of a run before version 0.3.0."""
+        report = self.report if isinstance(self.report, dict) else {}
+        return api.simplest_of_report(report) if isinstance(report.get("simplest"), dict) else None
 
 
 class RunStart(models.Model):

@@ -95,4 +95,5 @@ def request_of(run: Run) -> api.RunRequest:
         settings=run.settings,
         drop_devices=run.drop_devices,
         baselines=BASELINES,
+        prefer=api.Preference.of_words(run.prefer),
     )

@@ -21,6 +21,8 @@ import { PlayerControls } from "../run/player-controls.js";
 import { ShownPlacement } from "../run/shown-placement.js";
 import { listenToCancel } from "../run/cancel-form.js";
 import { shareLinks } from "../ui/share.js";
+import { resultOf } from "../run/result.js";
+import { ResultPanel } from "../run/result-panel.js";
 import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
@@ -55,6 +57,7 @@ class RunPage {
   #step;
   #decisions;
   #downloads;
+  #result;
   #compare;
   #kept;
   /** @type {TryIt} */
@@ -84,6 +87,7 @@ class RunPage {
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
     this.#downloads = new RunDownloads(root);
+    this.#result = new ResultPanel(root, (token) => this.#shown.goTo(token));
     this.#charts = new RunCharts(root, methodLabels, {
       onSeek: (index) => this.#player.seek(index),
       onShow: (token) => this.#shown.goTo(token),
@@ -193,6 +197,7 @@ class RunPage {
 
   #draw() {
     this.#header.show(this.#state);
+    this.#showResult();
     this.#shown.update(this.#state);
     this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
     this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
@@ -265,6 +270,7 @@ class RunPage {
   /** Show the placement of the shown episode, another one, or the one made of it by hand. */
   #showPlacement() {
     const { placement, words } = this.#shown;
+    this.#showResult();
     this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
     this.#decisions.show(this.#state, this.#shown.episodeIndex);
     this.#shownStep = this.#shownFacts = null;
@@ -275,6 +281,12 @@ class RunPage {
     if (!this.#shown.isAwaiting) {
       this.#address.change({ shown: this.#shown.token }, this.#player.playing);
     }
+  }
+
+  #showResult() {
+    const { report } = this.#state;
+    const canShow = Boolean(report?.simplest) && this.#root.dataset.file === undefined;
+    this.#result.show(resultOf(report, this.#run.result), this.#shown.token, canShow);
   }
 
   #drawNumbers() {

@@ -34,6 +34,8 @@ export function placementOfToken(token, state, methodLabels, kept = { known: () 
   switch (kind) {
     case "best":
       return answerOf(state) ?? episodeAt(state, state.bestIndex);
+    case "simplest":
+      return simplestOf(state);
     case "live":
       return episodeAt(state, state.episodes.length - 1);
     case "episode":
@@ -67,6 +69,28 @@ function answerOf({ report, reportSeq, bestUs }) {
     explanation: "",
     episodeIndex: -1,
     base: eventBase(reportSeq),
+  };
+}
+
+/**
+ * @param {RunState} state
+ * @returns {KnownPlacement | null} the simplest placement near the answer; null before the run has ended
+ */
+function simplestOf({ report }) {
+  const simplest = report?.simplest;
+  if (!simplest) {
+    return null;
+  }
+  return {
+    token: "simplest",
+    words: "the simplest placement",
+    placement: Int16Array.from(simplest.device_of_group),
+    stepTimeUs: simplest.step_time_us,
+    feasible: true,
+    key: "simplest",
+    explanation: "",
+    episodeIndex: -1,
+    base: "simplest",
   };
 }
 

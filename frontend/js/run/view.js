@@ -1,8 +1,8 @@
 /**
  * What the page of a run shows: a pure value that stands in the page's address, so that a link opens the same picture.
  *
- * A placement has a token: `best` (the best episode so far), `live` (the newest episode), `episode-17`,
- * `baseline-single_device`, `placement-ID` (a kept one), `hand` (made by hand, in this page alone).
+ * A placement has a token: `best` (the best episode so far), `simplest` (almost as fast), `live` (the newest episode),
+ * `episode-17`, `baseline-single_device`, `placement-ID` (a kept one), `hand` (made by hand, in this page alone).
  */
 
 /**

@@ -85,6 +85,32 @@
  * @property {number[][]} [parts] of groups on several devices, as docs/formats.md describes them
  * @property {Robustness} [robustness] of the answer; an older version did not compute it
  * @property {ErrorBand} [error_band] only on a cluster that was measured
+ * @property {number} [devices_used] an older version did not write this and what follows
+ * @property {number} [crossing_edges]
+ * @property {Verdict} [verdict]
+ * @property {string} [prefer] `fastest` or `simplest=1%`
+ * @property {SimplestPlacement | null} [simplest] null: no placement fits
+ *
+ * @typedef {object} Verdict with more fields, see docs/formats.md
+ * @property {"split" | "one_device" | "infeasible"} kind
+ * @property {string} sentence
+ *
+ * @typedef {object} SimplestFigures
+ * @property {number} step_time_us
+ * @property {number} devices_used
+ * @property {number} crossing_edges
+ * @property {number} tolerance
+ * @property {boolean} within_error whether it may be no slower than the fastest, as far as the estimate says
+ *
+ * @typedef {SimplestFigures & { device_of_group: number[], parts: number[][] }} SimplestPlacement
+ *
+ * @typedef {object} Result of a run that has ended, with the figures of both placements
+ * @property {number} step_time_us of the fastest
+ * @property {number} devices_used
+ * @property {number} crossing_edges
+ * @property {Verdict} verdict
+ * @property {string} prefer
+ * @property {SimplestFigures} simplest
  *
  * @typedef {object} ErrorBand of a real step, from the calibration of the cluster
  * @property {number} low_us
@@ -134,6 +160,7 @@
  * @property {boolean} cancel_requested
  * @property {number} evaluations_used
  * @property {number | null} best_step_time_us
+ * @property {Result | null} result null: not known, or of an older version
  *
  * @typedef {object} Group
  * @property {number} id its index

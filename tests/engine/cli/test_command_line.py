@@ -52,6 +52,34 @@ def test_place_says_how_robust_its_answer_is_and_can_choose_by_it(
         assert line in capsys.readouterr().err
 
 
+def test_place_says_its_verdict_and_writes_the_placement_that_is_preferred(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = [{"id": f"small_{index}", "time_us": 1, "output_bytes": [8]} for index in range(6)]
+    nodes = [{"id": name, "time_us": 1000, "output_bytes": [8]} for name in ("one", "other")] + small
+    edges = [{"source": "one", "target": node["id"], "output": 0} for node in small]
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps({"directed": True, "multigraph": False, "graph": {}, "nodes": nodes, "edges": edges}))
+    start, report, out = (tmp_path / f"{name}.json" for name in ("start", "report", "out"))
+    devices = {node["id"]: f"/device:GPU:{int(node['id'] in ('other', 'small_0', 'small_3'))}" for node in nodes}
+    start.write_text(json.dumps(devices))
+    command = ["place", str(path), "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "4"]
+    command += ["--start", str(start), "--report", str(report), "--out", str(out), "--prefer"]
+    written = {}
+    for prefer in ("fastest", "simplest=5%"):
+        assert main([*command, prefer]) == 0
+        told = json.loads(report.read_text())
+        written[prefer] = json.loads(out.read_text())
+        assert told["prefer"] == prefer
+        printed = capsys.readouterr().err
+        assert told["verdict"]["sentence"] in printed
+        assert "fastest: " in printed and ", 2 devices, 2 crossing edges; simplest within " in printed
+    assert written["fastest"] == told["placement"] == devices, "the method's own answer stays"
+    assert (told["crossing_edges"], told["simplest"]["crossing_edges"]) == (2, 0)
+    assert written["simplest=5%"] == told["simplest"]["placement"] != devices
+    assert told["simplest"]["tolerance"] == 0.05
+
+
 def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path) -> None:
     everything = {f"op_{index}": "/device:GPU:0" for index in range(5)}
     path, report = tmp_path / "placements.json", tmp_path / "report.json"
@@ -106,6 +134,7 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
             ["--out", "/nowhere/a.json"],
             "--out: /nowhere/a.json cannot be written; allowed: a file in a folder that is there",
         ),
+        (["--prefer", "slowest"], "prefer: slowest; allowed: fastest, simplest, or simplest=1%, from 0 to 100 %"),
         (["--report", "/"], "--report: / cannot be written; allowed: a file in a folder that is there"),
         (["--out", "placed.pb"], "--out: node-link JSON holds no GraphDef; allowed: a name that ends in .json"),
     ],

@@ -18,7 +18,7 @@ from engine.events import Json
 from tests.engine.cli.small_files import GRAPH, SMALL_CLUSTER
 
 OPTIONS = ["--cluster", "2xK80", "--groups", "all", "--methods", "random,m_topo", "--evaluations", "40", "--seeds", "2"]
-SECONDS = ("wall_seconds",)
+SECONDS = ("wall_seconds", "seconds")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,11 @@ def test_rows_are_reports_that_the_simulator_confirms(whole: Path, graph: str, t
         ("random", 1),
         ("m_topo", 0),
     ]
+    for row in rows:
+        assert row["verdict"]["one_device_us"] == row["one_device_us"]
+        assert row["verdict"]["gain"] == pytest.approx(1 - row["step_time_us"] / row["one_device_us"])
+        assert row["simplest"]["step_time_us"] <= 1.01 * row["step_time_us"]
+        assert row["simplest"]["crossing_edges"] <= row["crossing_edges"]
     placements, simulated = tmp_path / "placements.json", tmp_path / "simulated.json"
     placements.write_text(json.dumps([row["placement"] for row in rows]))
     command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(placements), "--report", str(simulated)]

@@ -19,10 +19,11 @@ from webapp.pages.explorer.drawings import FOR_A_DAY, prepared_of
 from webapp.pages.explorer.others import other_answer_or_404
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
+from webapp.pages.runs.downloads import NO_SIMPLEST
 from webapp.pages.runs.page import run_or_404
 from webapp.placements.keeping import belongs_to, given_of
 from webapp.placements.models import Placement
-from webapp.runs.models import Run
+from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import require_explainable, session_of
 
 MOST_WORK = 200_000_000
@@ -105,11 +106,17 @@ class BaseKind(Enum):
     EVENT = "event"
     RUN = "run"
     KEPT = "kept"
+    SIMPLEST = "simplest"
 
 
 def base_of(request: HttpRequest) -> tuple[BaseKind, str] | None:
-    """The field `base`: `event-SEQ`, `run-ID`, or the id of a kept placement; its number or id. None without one."""
+    """The field `base`: `event-SEQ`, `run-ID`, `simplest`, or the id of a kept placement; its number or id.
+
+    None without one.
+    """
     base = request.POST.get("base", "")
+    if base == BaseKind.SIMPLEST.value:
+        return BaseKind.SIMPLEST, ""
     for kind in (BaseKind.EVENT, BaseKind.RUN):
         if base.startswith(f"{kind.value}-"):
             return kind, base.removeprefix(f"{kind.value}-")
@@ -123,9 +130,18 @@ def _devices_of_base(session: api.Session, run: Run, request: HttpRequest) -> ap
     kind, name = base
     if kind is BaseKind.EVENT:
         return session.by_levels(placement_at(run.id, integer_in_address("base", name, lowest=1, highest=LARGEST_SEQ)))
+    if kind is BaseKind.SIMPLEST:
+        return session.by_levels(_simplest_or_404(run))
     if kind is BaseKind.RUN:
         return session.by_levels(other_answer_or_404(run, run_or_404(name).id).placement)
     return given_of(kept_of(run, name))
+
+
+def _simplest_or_404(run: Run) -> api.SplitPlacement:
+    answer = Answer.objects.filter(run=run).first()
+    if answer is None or answer.simplest is None:
+        raise Http404(NO_SIMPLEST)
+    return answer.simplest
 
 
 def kept_of(run: Run, placement_id: str) -> Placement:

@@ -87,6 +87,18 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "A step time that no placement can beat: the longest chain of ops, and all work shared evenly, take at "
             "least this long. No placement need reach it.",
         ),
+        "simplest": Word(
+            "Simplest placement",
+            "The placement with the fewest devices, then the fewest edges between devices, that is almost as fast as "
+            "the fastest one: 1 % slower at most, unless you allow more. Each edge between devices is a transfer to "
+            "keep alive. A run finds both; this costs no evaluations.",
+        ),
+        "verdict": Word(
+            "Verdict",
+            "Whether splitting the graph over devices pays. Simulated gains err: by how much is measured for a machine "
+            "that was calibrated (docs/results/fidelity.md). A gain that may be none counts as none; the range holds "
+            "nine of ten measured gains. Times that a file gives count as exact.",
+        ),
         "robustness": Word(
             "Robustness",
             "Costs are estimates. After the run its best placement and up to nine other good ones that it found are "

@@ -28,6 +28,7 @@ from webapp.user_errors import error_answer
 PLACED_SAVED_MODEL = "placed.zip"
 CHUNK_BYTES = 1024**2
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
+NO_SIMPLEST = "This run has no simplest placement: it has not ended, or an older version made it."
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
@@ -38,6 +39,20 @@ NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none 
 @never_cache
 def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
     """The file `name`, for the best placement so far."""
+    return _download(request, run_id, name, simplest=False)
+
+
+@in_threads(WAITING)
+@require_safe
+@never_cache
+def download_simplest(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
+    """The file `name`, for the simplest placement near the run's answer; its report is that of the run."""
+    return _download(request, run_id, name, simplest=True)
+
+
+def _download(
+    request: HttpRequest, run_id: uuid.UUID, name: str, *, simplest: bool
+) -> HttpResponse | StreamingHttpResponse:
     answer = Answer.objects.select_related("run__graph").filter(run__in=Run.objects.filter(id=run_id)).first()
     if answer is None:
         if not Run.objects.filter(id=run_id).exists():
@@ -46,7 +61,11 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
     if (refusal := refusal_of(answer.run.graph, name)) is not None:
         return error_answer(request, HTTPStatus.CONFLICT, {"": [refusal]})
     content_type, make = NAMES[name]
-    return attachment(answer.run.graph, name, content_type, make(answer, name))
+    if not simplest:
+        return attachment(answer.run.graph, name, content_type, make(answer, answer.placement, name))
+    if answer.simplest is None or name == REPORT:
+        raise Http404(NO_SIMPLEST)
+    return attachment(answer.run.graph, f"simplest-{name}", content_type, make(answer, answer.simplest, name))
 
 
 def attachment(
@@ -80,12 +99,12 @@ def _prepared(run: Run) -> api.PreparedGraph:
     return api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
 
 
-def _device_of_op(answer: Answer, prepared: api.PreparedGraph) -> dict[str, str]:
-    return api.placement_to_json(prepared, request_of(answer.run).cluster, answer.placement)
+def _device_of_op(answer: Answer, placement: api.SplitPlacement, prepared: api.PreparedGraph) -> dict[str, str]:
+    return api.placement_to_json(prepared, request_of(answer.run).cluster, placement)
 
 
-def _placed(answer: Answer, name: str) -> bytes | AsyncIterator[bytes]:
-    return placed(answer.run.graph, _device_of_op(answer, _prepared(answer.run)), name)
+def _placed(answer: Answer, placement: api.SplitPlacement, name: str) -> bytes | AsyncIterator[bytes]:
+    return placed(answer.run.graph, _device_of_op(answer, placement, _prepared(answer.run)), name)
 
 
 def placed(graph: Graph, device_of_op: Mapping[str, str], name: str) -> bytes | AsyncIterator[bytes]:
@@ -114,15 +133,15 @@ def _written(graph: Graph, device_of_op: Mapping[str, str], name: str) -> Iterat
         yield destination
 
 
-def _placement(answer: Answer, _name: str) -> bytes:
-    return json.dumps(_device_of_op(answer, _prepared(answer.run)), indent=1).encode()
+def _placement(answer: Answer, placement: api.SplitPlacement, _name: str) -> bytes:
+    return json.dumps(_device_of_op(answer, placement, _prepared(answer.run)), indent=1).encode()
 
 
-def _report(answer: Answer, _name: str) -> bytes:
+def _report(answer: Answer, best: api.SplitPlacement, _name: str) -> bytes:
     """The engine's report; for a run without one, a report of its best placement so far."""
     run = answer.run
     prepared = _prepared(run)
-    placement: dict[str, api.Json] = {**_device_of_op(answer, prepared)}
+    placement: dict[str, api.Json] = {**_device_of_op(answer, best, prepared)}
     report = answer.report
     if not isinstance(report, dict):
         with a_slot_to_explain():
@@ -143,12 +162,13 @@ def _report(answer: Answer, _name: str) -> bytes:
     return json.dumps(report, indent=1).encode()
 
 
-NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes | AsyncIterator[bytes]]]] = {
+REPORT = "report.json"
+NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | AsyncIterator[bytes]]]] = {
     "placed.pb": ("application/octet-stream", _placed),
     PLACED_SAVED_MODEL: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),
-    "report.json": ("application/json", _report),
+    REPORT: ("application/json", _report),
 }
 """name → (content type, function that makes it)"""
 

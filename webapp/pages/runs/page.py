@@ -1,6 +1,8 @@
 """A run for its page and for scripts."""
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.urls import reverse
 
@@ -9,6 +11,7 @@ from webapp.example.opening import is_example
 from webapp.json_field import to_text
 from webapp.pages.runs.downloads import NAMES, stem_of
 from webapp.runs.baselines import BASELINES
+from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Answer, Run
 from webapp.user_errors import row_or_404
@@ -35,6 +38,8 @@ def run_to_json(run: Run) -> dict[str, object]:
         "seconds": run.seconds,
         "policy": _policy(run),
         "drop_devices": run.drop_devices,
+        "prefer": run.prefer,
+        "result": result_of(run),
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
         "groups": summary["groups"] if isinstance(summary, dict) else None,
@@ -50,6 +55,29 @@ def run_to_json(run: Run) -> dict[str, object]:
     }
 
 
+def result_of(run: Run) -> dict[str, api.Json] | None:
+    """The verdict on the answer, and the figures of it and of the simplest placement; None before they are known."""
+    answer = Answer.objects.filter(run=run).first()
+    report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
+    simplest = report.get("simplest")
+    if not isinstance(simplest, dict):
+        return None
+    figures = {key: value for key, value in simplest.items() if key not in ("device_of_group", "parts")}
+    kept = ("step_time_us", "devices_used", "crossing_edges", "verdict", "prefer")
+    return {**{key: report[key] for key in kept}, "simplest": figures}
+
+
+def offers_simplest_first(result: Mapping[str, Any] | None) -> bool:
+    """Whether the simplest placement is offered before the fastest: asked for, or no slower as far as anybody knows."""
+    return result is not None and (result["prefer"] != FASTEST or result["simplest"]["within_error"])
+
+
+def has_two_placements(result: Mapping[str, Any] | None) -> bool:
+    """Whether the simplest placement is simpler than the fastest one."""
+    counts = ("devices_used", "crossing_edges")
+    return result is not None and any(result["simplest"][each] != result[each] for each in counts)
+
+
 def _policy(run: Run) -> dict[str, object] | None:
     """The trained policy that it starts from; the id is None once the policy has been deleted."""
     if not run.policy_digest:
@@ -58,12 +86,17 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 
 def run_context(run: Run) -> dict[str, object]:
-    """Context of its page: run, is_example, graph, project, policy_fit,
-    methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem (of names of
-    files), version.
+    """Context of its page: run, result (`result_of`), has_two_placements, simplest_first, is_example, graph, project,
+    policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem
+    (of names of files), version.
     """
+    run_json = run_to_json(run)
+    result: Any = run_json["result"]
     return {
         "run": run,
+        "result": result,
+        "has_two_placements": has_two_placements(result),
+        "simplest_first": has_two_placements(result) and offers_simplest_first(result),
         "is_example": is_example(run),
         "graph": run.graph,
         "project": run.graph.project,
@@ -72,7 +105,7 @@ def run_context(run: Run) -> dict[str, object]:
         "methods_from_a_start": methods_from_a_start(),
         "baseline_count": len(BASELINES),
         "download_stem": stem_of(run.graph),
-        "run_json": run_to_json(run),
+        "run_json": run_json,
         "version": api.VERSION,
     }
 

@@ -27,6 +27,7 @@ _BELOW_A_LINK = [
     path("exports/run/<str:name>", of_run(exports.of_run)),
     path("exports/<str:name>", of_run(exports.of_placement)),
     path("placement.json", of_run(downloads.download), {"name": "placement.json"}),
+    path("simplest/placement.json", of_run(downloads.download_simplest), {"name": "placement.json"}),
     path("report.json", of_run(downloads.download), {"name": "report.json"}),
     path("table.html", of_comparison(comparisons.table_part)),
     path("comparison.md", of_comparison(comparisons.table)),

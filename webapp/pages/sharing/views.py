@@ -53,7 +53,7 @@ def of_run(view: View) -> View:
 def _names_another_row(request: HttpRequest) -> bool:
     """Whether a placement by hand is made of a row beside the run, such as a kept placement."""
     base = base_of(request)
-    return base is not None and base[0] is not BaseKind.EVENT
+    return base is not None and base[0] not in (BaseKind.EVENT, BaseKind.SIMPLEST)
 
 
 def of_graph(view: View) -> View:

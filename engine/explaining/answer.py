@@ -1,0 +1,56 @@
+"""What a report says of a run's answer: whether it pays, and the simplest placement beside it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import Json
+from engine.explaining.model_error import ModelError
+from engine.explaining.verdict import VerdictKind, verdict_of
+from engine.graphs.grouping.nesting import Levels
+from engine.problem import PlacementProblem
+from engine.search.crossing import GroupEdges
+from engine.search.preference import Preference
+from engine.search.simplest import devices_used, simplest_of
+
+
+def told_of_answer(
+    problem: PlacementProblem,
+    levels: Levels,
+    answer: NDArray[np.int32],
+    prefer: Preference,
+    baselines: Mapping[str, float | None],
+) -> dict[str, Json]:
+    """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
+
+    `answer` [groups of the problem], told by `levels`; `baselines`: method → step time in µs, or None.
+    """
+    verdict = verdict_of(problem, answer, baselines)
+    feasible = verdict.kind is not VerdictKind.INFEASIBLE
+    return {
+        "devices_used": devices_used(answer),
+        "crossing_edges": GroupEdges.of(problem.graph, problem.simulator.group_of_op).crossing(answer),
+        "verdict": verdict.to_json(),
+        "prefer": prefer.words,
+        "simplest": _simplest(problem, levels, answer, prefer.tolerance, verdict.error) if feasible else None,
+    }
+
+
+def _simplest(
+    problem: PlacementProblem, levels: Levels, answer: NDArray[np.int32], tolerance: float, error: ModelError
+) -> dict[str, Json]:
+    answer_us = float(problem.simulator.evaluate(answer[None, :]).step_time_us[0])
+    found = simplest_of(problem, answer, tolerance)
+    placement = levels.told(found.placement)
+    return {
+        "step_time_us": found.step_time_us,
+        "devices_used": found.devices_used,
+        "crossing_edges": found.crossing_edges,
+        "device_of_group": [*placement.device_of_group],
+        "parts": [[*devices] for devices in placement.parts],
+        "tolerance": tolerance,
+        "within_error": error.covers(found.step_time_us / answer_us if answer_us > 0 else 1.0),
+        "evaluations": found.evaluations,
+        "seconds": found.seconds,
+    }

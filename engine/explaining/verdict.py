@@ -1,0 +1,237 @@
+"""The verdict on a placement: whether splitting the graph pays, by how much, and what holds the step back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention
+from engine.events import Json
+from engine.explaining.chain import Cause, chain_of
+from engine.explaining.model_error import ModelError, error_of
+from engine.number_words import LEAST_GAP, bytes_words, counted, part_words, percent_words
+from engine.problem import PlacementProblem
+from engine.problem.trivial import one_device_placements
+from engine.simulator import Timeline
+
+
+class VerdictKind(StrEnum):
+    """What to do with the graph on this cluster."""
+
+    SPLIT = "split"
+    """more than one device: faster by more than the estimate's error, or the graph fits no single device"""
+    ONE_DEVICE = "one_device"
+    """no placement was found that is faster by more than the estimate's error"""
+    INFEASIBLE = "infeasible"
+    """no placement was found that fits in memory"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The device or link that is occupied for the largest part of the step."""
+
+    kind: str
+    """`device` or `link`"""
+    name: str
+    """the device's name; of a link those of its sender and its receiver, of a bus that of its sender"""
+    share: float
+    """of the step in which it runs ops, rests or sends; of a link, in which it is occupied by transfers"""
+    words: str
+    """its name for people"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What the critical chain spends its time on; the sum is the step time."""
+
+    computing_us: float
+    transfers_us: float
+    """bytes on a link, its latency and its rests"""
+    waiting_us: float
+    """an op or a transfer is ready, but others run first on its device or link"""
+    resting_us: float
+    """a device rests after an op, such as for the launch of the next one"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict, with its figures."""
+
+    kind: VerdictKind
+    sentence: str
+    """the verdict in words: the only place that makes them"""
+    error: ModelError
+    one_device_us: float | None
+    """the best single device; None where the graph fits none"""
+    best_baseline: dict[str, Json] | None
+    """{method, step_time_us} of the fastest baseline; None without one"""
+    gain: float | None
+    """by what part of one device's step the placement's is shorter; negative: longer; None where none fits"""
+    gain_low: float | None
+    gain_high: float | None
+    bottleneck: Bottleneck | None
+    """None where nothing runs"""
+    trade: Trade
+
+    def to_json(self) -> dict[str, Json]:
+        """The field `verdict` of docs/formats.md."""
+        bottleneck, trade = self.bottleneck, self.trade
+        return {
+            "kind": str(self.kind),
+            "sentence": self.sentence,
+            "estimate": self.error.kind,
+            "one_device_us": self.one_device_us,
+            "best_baseline": self.best_baseline,
+            "gain": self.gain,
+            "gain_low": self.gain_low,
+            "gain_high": self.gain_high,
+            "bottleneck": None
+            if bottleneck is None
+            else {"kind": bottleneck.kind, "name": bottleneck.name, "share": bottleneck.share},
+            "trade": {
+                "computing_us": trade.computing_us,
+                "transfers_us": trade.transfers_us,
+                "waiting_us": trade.waiting_us,
+                "resting_us": trade.resting_us,
+            },
+        }
+
+
+def verdict_of(
+    problem: PlacementProblem, placement: NDArray[np.int32], baselines: Mapping[str, float | None]
+) -> Verdict:
+    """The verdict on `placement` [groups], a run's answer, beside one device and `baselines`: method → step time."""
+    simulator, cluster = problem.simulator, problem.cluster
+    timeline = simulator.timeline(placement)
+    sums_us = chain_of(timeline, cluster).sum_us()
+    trade = Trade(
+        computing_us=float(sums_us[Cause.COMPUTE]),
+        transfers_us=float(sums_us[Cause.TRANSFER] + sums_us[Cause.LINK]),
+        waiting_us=float(sums_us[Cause.QUEUE]),
+        resting_us=float(sums_us[Cause.REST]),
+    )
+    device_of_op = placement[simulator.group_of_op]
+    error = error_of(problem.costs, problem.op_time_us[device_of_op, np.arange(len(device_of_op))])
+    one_device_us = best_one_device_us(problem)
+    gain = low = high = None
+    if one_device_us:
+        ratio = timeline.step_time_us / one_device_us
+        gain, low, high = 1 - ratio, 1 - ratio * error.greatest, 1 - ratio * error.least
+    missing = problem.simulator.evaluate(placement[None, :]).peak_bytes[0] - problem.memory_bytes
+    used = len(np.unique(placement))
+    kind = _kind(used, bool((missing > 0).any()), low if one_device_us else None, fits_one=one_device_us is not None)
+    bottleneck = bottleneck_of(timeline, cluster)
+    known = {method: step_us for method, step_us in baselines.items() if step_us is not None}
+    best = min(known, key=lambda method: known[method], default=None)
+    return Verdict(
+        kind=kind,
+        sentence=_sentence(kind, used, (gain, low, high), error, bottleneck, missing, cluster),
+        error=error,
+        one_device_us=one_device_us,
+        best_baseline=None if best is None else {"method": best, "step_time_us": known[best]},
+        gain=gain,
+        gain_low=low,
+        gain_high=high,
+        bottleneck=bottleneck,
+        trade=trade,
+    )
+
+
+def best_one_device_us(problem: PlacementProblem) -> float | None:
+    """The step on the best single device; None where the graph fits none. Charged to no budget."""
+    evaluations = problem.simulator.evaluate(one_device_placements(problem))
+    fitting = evaluations.step_time_us[problem.feasible(evaluations)]
+    return float(fitting.min()) if len(fitting) else None
+
+
+def _kind(used: int, lacks_memory: bool, gain_low: float | None, *, fits_one: bool) -> VerdictKind:
+    if lacks_memory:
+        return VerdictKind.INFEASIBLE
+    if used == 1 or (fits_one and (gain_low is None or gain_low < LEAST_GAP)):
+        return VerdictKind.ONE_DEVICE
+    return VerdictKind.SPLIT
+
+
+def bottleneck_of(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
+    """The most occupied device or link of a step; None for a step without time."""
+    if timeline.step_time_us <= 0:
+        return None
+    occupied_us = timeline.busy_us + timeline.rest_us + timeline.sending_us
+    device = int(occupied_us.argmax())
+    its = cluster.devices[device]
+    share = min(1.0, float(occupied_us[device] / timeline.step_time_us))
+    found = Bottleneck("device", its.name, share, its.short_name)
+    link = _busiest_link(timeline, cluster)
+    return link if link is not None and link.share > found.share else found
+
+
+def _busiest_link(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
+    """None where transfers do not wait for each other, or there are none."""
+    transfers = timeline.transfers
+    if cluster.contention in NO_CHANNELS or not len(transfers):
+        return None
+    channels, index = np.unique(transfers.channel, return_inverse=True)
+    until_us = np.minimum(timeline.free_us[len(timeline.last_input) :], timeline.step_time_us)
+    occupied_us = np.bincount(index, until_us - transfers.start_us, len(channels))
+    busiest = int(occupied_us.argmax())
+    transfer = int(np.flatnonzero(index == busiest)[0])
+    sender = cluster.devices[transfers.source[transfer]]
+    share = min(1.0, float(occupied_us[busiest] / timeline.step_time_us))
+    if cluster.contention is Contention.BUS:
+        return Bottleneck("link", sender.name, share, f"the outgoing bus of {sender.short_name}")
+    receiver = cluster.devices[transfers.destinations[transfers.destination_offset[transfer]]]
+    words = f"the link from {sender.short_name} to {receiver.short_name}"
+    return Bottleneck("link", f"{sender.name} {receiver.name}", share, words)
+
+
+Gain = tuple[float | None, float | None, float | None]
+"""gain, low, high"""
+
+
+def _sentence(
+    kind: VerdictKind,
+    used: int,
+    gains: Gain,
+    error: ModelError,
+    bottleneck: Bottleneck | None,
+    missing: NDArray[np.int64],
+    cluster: Cluster,
+) -> str:
+    if kind is VerdictKind.INFEASIBLE:
+        return f"No placement was found that fits in memory: the closest needs {shortage_words(missing, cluster)}."
+    if kind is VerdictKind.ONE_DEVICE:
+        return _one_device_sentence(used, gains[0], cluster)
+    holds = ""
+    if bottleneck is not None:
+        holds = f"; {bottleneck.words} is the bottleneck, busy {part_words(bottleneck.share)} of the step"
+    return f"Split over {counted(used, 'device')}: {_gain_words(gains, error)}{holds}."
+
+
+def _one_device_sentence(used: int, gain: float | None, cluster: Cluster) -> str:
+    if cluster.device_count == 1:
+        return "The cluster has one device: there is nothing to split over."
+    if gain is not None and gain <= -LEAST_GAP:
+        return f"Splitting does not pay here: this placement is {percent_words(-gain)} slower than one device."
+    if used == 1 or gain is None or gain < LEAST_GAP:
+        return "Splitting does not pay here: no placement was found that is faster than one device."
+    return f"Splitting does not pay here: {percent_words(gain)} is within the error of the estimate."
+
+
+def _gain_words(gains: Gain, error: ModelError) -> str:
+    gain, low, high = gains
+    if gain is None or low is None or high is None:
+        return "the graph fits on no single device"
+    words = f"{percent_words(gain)} faster than one device"
+    if error.is_exact:
+        return f"{words} by the times that the file gives"
+    return f"{words} ({percent_words(low).removesuffix(' %')} to {percent_words(high)})"
+
+
+def shortage_words(missing: NDArray[np.int64], cluster: Cluster) -> str:
+    """What a placement misses: `2.34 GiB more than the 1.00 GiB of GPU 0`; `missing` [devices] bytes."""
+    worst = int(np.argmax(missing))
+    device = cluster.devices[worst]
+    more = bytes_words(int(missing[worst]))
+    return f"{more} more than the {bytes_words(device.memory_bytes)} of {device.short_name}"

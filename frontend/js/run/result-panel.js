@@ -1,0 +1,102 @@
+/** The run's verdict at the top of its page, its two placements beside each other, and the order of their files. */
+
+import { element, find, scroller, setText } from "../ui/dom.js";
+import { hasTwoPlacements, isSimplestFirst, placementRows } from "./result.js";
+
+/** @typedef {import("../ui/contracts.js").Result} Result */
+
+export class ResultPanel {
+  #root;
+  #onShow;
+  /** @type {Result | null} */
+  #result = null;
+  #shown = "";
+  #canShow = false;
+
+  /**
+   * @param {HTMLElement} root of the page
+   * @param {(token: string) => void} onShow a placement was chosen, to be drawn
+   */
+  constructor(root, onShow) {
+    this.#root = root;
+    this.#onShow = onShow;
+  }
+
+  /**
+   * @param {Result | null} result
+   * @param {string} shown token of the drawn placement: `simplest`; any other is not the simplest one
+   * @param {boolean} canShow whether the page has the simplest placement, to draw it
+   */
+  show(result, shown, canShow) {
+    const isSame = shown === this.#shown && canShow === this.#canShow && JSON.stringify(result) === JSON.stringify(this.#result);
+    if (isSame) {
+      return;
+    }
+    this.#canShow = canShow;
+    this.#result = result;
+    this.#shown = shown;
+    this.#part("advice-line").hidden = result === null;
+    setText(this.#part("advice"), result?.verdict.sentence ?? "");
+    const both = this.#part("both");
+    both.hidden = !hasTwoPlacements(result);
+    both.replaceChildren(...(result && !both.hidden ? [scroller("The fastest and the simplest placement", this.#table(result))] : []));
+    this.#orderFiles(result);
+  }
+
+  /** @param {Result} result */
+  #table(result) {
+    const rows = placementRows(result).map(({ token, name, stepTime, devices, edges }) => {
+      const cells = [stepTime, devices, edges].map((text) => element("td", {}, text));
+      const head = element("th", { scope: "row" }, name);
+      if (!this.#canShow) {
+        return element("tr", {}, head, ...cells);
+      }
+      const isShown = (this.#shown === "simplest") === (token === "simplest");
+      const button = element("button", { type: "button", class: "link-button", "aria-pressed": String(isShown), "data-show": token }, "Show");
+      button.addEventListener("click", () => this.#onShow(token));
+      return element("tr", {}, head, ...cells, element("td", {}, button));
+    });
+    const names = ["Placement", "Step time", "Devices", "Edges between devices", ...(this.#canShow ? ["In the pictures"] : [])];
+    const heads = names.map((text) => element("th", { scope: "col" }, text));
+    return element(
+      "table",
+      {},
+      element("caption", { class: "visually-hidden" }, "The fastest and the simplest placement"),
+      element("thead", {}, element("tr", {}, ...heads)),
+      element("tbody", {}, ...rows),
+    );
+  }
+
+  /** @param {Result | null} result */
+  #orderFiles(result) {
+    if (!hasTwoPlacements(result)) {
+      return;
+    }
+    const files = this.#part("placement-files");
+    const best = find(files, "[data-files=best]", HTMLElement);
+    const simplest = files.querySelector("[data-files=simplest]") ?? simplestFiles(best);
+    setText(find(best, "h2", HTMLElement), "Fastest placement");
+    files.replaceChildren(...(isSimplestFirst(result) ? [simplest, best] : [best, simplest]));
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
+
+/**
+ * The same files of the simplest placement, for a page that was opened before the run had one.
+ *
+ * @param {HTMLElement} best the files of the best placement
+ * @returns {HTMLElement}
+ */
+function simplestFiles(best) {
+  const files = /** @type {HTMLElement} */ (best.cloneNode(true));
+  files.dataset.files = "simplest";
+  setText(find(files, "h2", HTMLElement), "Simplest placement");
+  for (const link of files.querySelectorAll("a")) {
+    link.setAttribute("href", `simplest/${link.getAttribute("href")}`);
+  }
+  return files;
+}

@@ -1,0 +1,67 @@
+"""A person reads whether splitting pays, looks at the simplest placement, and takes its files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import create_project, expect_status, part, start_run, upload
+
+pytestmark = pytest.mark.e2e
+
+
+def two_chains(length: int = 12) -> dict[str, Any]:
+    """Two long chains that pay to be split, with a tiny op beside each op, which may be anywhere."""
+    nodes: list[dict[str, Any]] = [{"id": "input", "time_us": 1.0, "output_bytes": [1000]}]
+    edges = []
+    for chain in range(2):
+        before = "input"
+        for index in range(length):
+            name = f"chain_{chain}/op_{index}"
+            nodes.append({"id": name, "time_us": 300.0 + 7 * ((5 * index + chain) % 11), "output_bytes": [100_000]})
+            nodes.append({"id": f"{name}/small", "time_us": 0.5, "output_bytes": [4]})
+            edges += [{"source": before, "target": name, "output": 0}]
+            edges += [{"source": name, "target": f"{name}/small", "output": 0}]
+            before = name
+    return {"directed": True, "multigraph": False, "graph": {"name": "chains"}, "nodes": nodes, "edges": edges}
+
+
+def test_the_verdict_and_both_placements(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "chains.json"
+    path.write_text(json.dumps(two_chains()))
+    create_project(page, "Verdict")
+    upload(page, path)
+    page.get_by_label("Placement to offer first").select_option("simplest=1%")
+    start_run(page, evaluations=400, method="random")
+    expect_status(page, "done")
+    expect(part(page, "advice")).to_contain_text("Split over 2 devices: ")
+    expect(part(page, "advice")).to_contain_text("is the bottleneck, busy")
+    both = part(page, "both").locator("tbody tr")
+    expect(both).to_have_count(2)
+    expect(both.first).to_contain_text("Simplest")
+    edges = [int(text.replace(",", "")) for text in both.locator("td:nth-child(4)").all_inner_texts()]
+    assert edges[0] < edges[1]
+
+    both.first.get_by_role("button", name="Show").click()
+    expect(part(page, "shown")).to_contain_text("The simplest placement: ")
+    expect(part(page, "step")).to_have_attribute("data-state", "ready")
+    expect(both.first.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(part(page, "shown")).to_contain_text("The simplest placement: ")
+    both.last.get_by_role("button", name="Show").click()
+    expect(both.last.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+
+    part(page, "downloads").locator("summary").click()
+    titles = part(page, "placement-files").locator("h2")
+    assert titles.all_inner_texts() == ["Simplest placement", "Fastest placement"]
+    files = [download_of(page, f"[data-files={of}]") for of in ("simplest", "best")]
+    assert files[0] != files[1] and files[0].keys() == files[1].keys()
+
+
+def download_of(page: Page, files: str) -> dict[str, str]:
+    with page.expect_download() as download:
+        part(page, "downloads").locator(f"{files} a", has_text="Placement (.json)").click()
+    placement: dict[str, str] = json.loads(Path(download.value.path()).read_text())
+    return placement

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("runs", "0014_parts"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="run",
+            name="prefer",
+            field=models.CharField(default="fastest", max_length=40),
+        ),
+    ]
