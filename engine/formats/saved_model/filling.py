@@ -6,7 +6,7 @@ they need. They get names in a separate scope and share the placed graph's handl
 the resource's device; the others, such as those that read the files, are on the first CPU.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import GraphError, PlacementError, shortened
@@ -66,7 +66,7 @@ def filling_of(
     _restore_others(part, original, filename, keys, placed)
     in_placed = {node.name: node.op for node in placed.nodes}
     common = {node.name for node in part.nodes if in_placed.get(node.name) == node.op and not _data_inputs(node)}
-    scope = _free_scope(in_placed)
+    scope = free_scope(SCOPE, in_placed)
     writes = _writes(part)
     writers, needed = _needed(part, writes, {_resource(node) for node in placed.nodes})
     _require_filled(placed, {resource for name in writers for resource in writes[name]})
@@ -121,9 +121,8 @@ def _restore_others(
         part.nodes.extend(restoring(handles, [keys[node.name] for node in handles], filename))
 
 
-def _free_scope(taken: Mapping[str, str]) -> str:
-    """A name with which no op's name begins."""
-    scope = SCOPE
+def free_scope(scope: str, taken: Collection[str]) -> str:
+    """The name `scope`, made longer until no op's name in `taken` begins with it."""
     while any(name.startswith(scope) for name in taken):
         scope += "_"
     return scope

@@ -16,7 +16,9 @@ from engine.errors import GraphError, shortened
 from engine.formats.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
-from engine.formats.saved_model.filling import HOST, filling_of
+from engine.formats.saved_model.filling import HOST, filling_of, free_scope
+from engine.formats.saved_model.loop_handles import SCOPE as HANDLES
+from engine.formats.saved_model.loop_handles import give_own_handles
 from engine.formats.saved_model.restored_tensors import require_stored
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.tensorflow.messages import Message, load_messages
@@ -107,7 +109,9 @@ class _Making:
     def _fill_graph(self, graph: Message) -> None:
         """Put into `graph` the placed graph, the signature's other inputs, and the ops that fill the resources."""
         graph.CopyFrom(self._placed.rest)
+        copies = give_own_handles(self._placed.nodes, free_scope(HANDLES, [node.name for node in self._placed.nodes]))
         graph.node.extend(self._placed.nodes)
+        graph.node.extend(copies)
         for node in self._untaken:
             node.device = HOST
             graph.node.append(node)
