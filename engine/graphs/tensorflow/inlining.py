@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
-from tensorflow.python.framework import errors_impl
+from tensorflow.python.framework import errors_impl, op_def_registry
 from tensorflow.python.grappler import tf_optimizer
 
 from engine.errors import GraphError, shortened
@@ -18,11 +18,14 @@ from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
 from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
-from engine.graphs.tensorflow.op_types import FUNCTIONAL_CONTROL_FLOW
-from engine.graphs.tensorflow.pruning import keep_together, pruned, with_called_functions
+from engine.graphs.tensorflow.op_types import ENTERS, FUNCTIONAL_CONTROL_FLOW, MERGES, SWITCHES
+from engine.graphs.tensorflow.pruning import functions_of, keep_together, pruned, with_called_functions
 
 BLOCKS_INLINING = ("_noinline", "api_implements")
 """attributes of functions that block inlining: one for the profiler, one for another optimizer"""
+NO_SPECIALISING = "_nospecialize"
+"""attribute of functions: a call that is not inlined keeps its function, its inputs and its outputs"""
+V1_CONTROL_FLOW = ENTERS | MERGES | SWITCHES
 TYPES_SHOWN = 5
 
 
@@ -59,8 +62,11 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
     _let_inline(graph)
     before: set[str] = set()
     graph = _optimized(graph, fetches)
-    while (left := _calls_left(graph)) and left != before:
-        _let_consumers_wait(graph, left)
+    while left := _calls_left(graph):
+        if left != before:
+            _let_consumers_wait(graph, left)
+        elif not _let_calls_wait(graph, left):
+            break
         before = left
         graph = _optimized(graph, fetches)
     return graph
@@ -87,9 +93,10 @@ def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
 
 
 def _let_inline(graph: Message) -> None:
-    """Remove attributes that block the inlining of calls, and the shapes of feeds.
+    """Remove attributes that block the inlining of calls, and the shapes of feeds; leave other calls as they are.
 
-    The inliner would make a tensor of each feed's shape, however large.
+    The inliner would make a tensor of each feed's shape, however large. A call that it does not inline would get a new
+    function, without the inputs that are constants and the outputs that nobody takes.
     """
     functions = {function.signature.name: function for function in graph.library.function}
     bodies = [graph.node, *(function.node_def for function in graph.library.function)]
@@ -101,6 +108,7 @@ def _let_inline(graph: Message) -> None:
         for key in BLOCKS_INLINING:
             if key in function.attr:
                 del function.attr[key]
+        function.attr[NO_SPECIALISING].b = True
     for node in graph.node:
         if node.op == "Placeholder":
             node.attr["shape"].shape.Clear()
@@ -122,6 +130,43 @@ def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
     for node in graph.node:
         sources = {text.partition(":")[0] for text in node.input} & calls
         node.input.extend(f"^{name}" for name in sorted(sources) if f"^{name}" not in node.input)
+
+
+def _let_calls_wait(graph: Message, calls: set[str]) -> bool:
+    """Let the functions of the `calls` end after all their ops with side effects; whether that is new for any of them.
+
+    A call that is one op waits for these ops. The inliner skips a function that does not name them as control outputs,
+    such as a pruned one. Ops in loops and branches of Switch and Merge cannot be named: they may not run at all.
+    """
+    functions = {function.signature.name: function for function in graph.library.function}
+    called = {name for node in graph.node if node.name in calls for name in functions_of(node, functions)}
+    waiting = [(functions[name], _unawaited(functions[name])) for name in sorted(called)]
+    for function, names in waiting:
+        for name in names:
+            function.signature.control_output.append(name)
+            function.control_ret[name] = name
+    return any(names for _, names in waiting)
+
+
+def _unawaited(function: Message) -> list[str]:
+    """The names of the ops with side effects that the function may end before."""
+    if any(node.op in V1_CONTROL_FLOW for node in function.node_def):
+        return []
+    node_of_name = {node.name: node for node in function.node_def}
+    awaited: set[str] = set()
+    waiting = list(function.control_ret.values())
+    while waiting:
+        name = waiting.pop()
+        if name in node_of_name and name not in awaited:
+            awaited.add(name)
+            waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
+    taken = {*function.signature.control_output, *function.control_ret}
+    return [name for name, node in node_of_name.items() if name not in awaited | taken and _has_side_effects(node)]
+
+
+def _has_side_effects(node: Message) -> bool:
+    definition = op_def_registry.get(node.op)
+    return definition is not None and definition.is_stateful
 
 
 def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
