@@ -138,7 +138,7 @@ def _resource(node: Message) -> Resource:
 
 def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
     """Op → the resources that it fills; such an op takes their handles, and no op takes data from it."""
-    types = NodeTypes(part.nodes, part.rest.library)
+    types = NodeTypes(part.nodes, part.rest.library, part.definitions)
     node_of_name = {node.name: node for node in part.nodes}
     read = {op_of(text) for node in part.nodes for text in _data_inputs(node)}
     found: dict[str, set[Resource]] = {}
@@ -219,7 +219,7 @@ def _rename(node: Message, name_of: Mapping[str, str]) -> None:
 
 def _put_on_devices(nodes: Sequence[Message], placed: GraphMessages) -> None:
     """Set the device of each node: that of its co-located placed op, else the first CPU. Raises PlacementError."""
-    graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest), "graph")
+    graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest, placed.definitions), "graph")
     classes = colocation_classes(graph).tolist()
     device_of_class = {class_: node.device for class_, node in zip(classes, placed.nodes, strict=False)}
     start = len(placed.nodes)

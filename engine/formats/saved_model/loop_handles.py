@@ -1,11 +1,11 @@
 """Gives each op of a graph with loops a resource handle of its own, so that `tf.saved_model.load` copies it in order.
 
-That function copies a graph op by op, consumers of an op after it. On a cycle it has no such order: it begins anywhere,
-by the hashes of objects, and where an op's input is not copied yet, a placeholder stands in for a moment. The placeholder
-of a handle has lost the shape of the handle's variable, and ops that write to the variable (ResourceScatterNdUpdate,
-ResourceApplyAdam) then refuse their inputs. If a handle comes to an op through ops (Enter, Identity, Switch) that nobody
-else takes, these are reached through this op alone, so they are always copied before it. An op without inputs, such as
-VarHandleOp, is always copied first.
+That function copies a graph op by op, each op after its inputs. On a cycle there is no such order: it begins anywhere,
+by the hashes of objects, and where an input is not copied yet, a placeholder stands in for it for a moment. The
+placeholder of a handle lacks the shape of the handle's variable, and ops that write to the variable, such as
+ResourceScatterNdUpdate, then refuse their other inputs. But if a handle comes to an op through ops (Enter, Identity,
+Switch) that no other op takes, they are found through this op alone, and so always copied before it. An op without
+inputs, such as VarHandleOp, is always copied first.
 Source: tensorflow/python/eager/lift_to_graph.py.
 """
 
@@ -24,8 +24,8 @@ HANDED_ON = ENTERS | SWITCHES | {"Identity"}
 def give_own_handles(nodes: Sequence[Message], scope: str) -> list[Message]:
     """Let no two ops of `nodes`, NodeDefs of a graph with loops, share an op that hands a handle on.
 
-    Returns the copies that this takes, NodeDefs each with the device of its original, in the scope `scope`; they are not
-    in `nodes`. Graphs without loops need none.
+    Returns the copies that this takes, NodeDefs in the scope `scope`, each with the device of its original; they are
+    not in `nodes`. Graphs without loops need none.
     """
     if not any(node.op in NEXT_ITERATIONS for node in nodes):
         return []

@@ -13,7 +13,7 @@ from typing import cast
 
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
-from engine.formats.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
+from engine.formats.meta_graph import MetaGraph, chosen_signature, messages_of, meta_graph_of_saved_model, op_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
 from engine.formats.saved_model.filling import HOST, filling_of, free_scope
@@ -76,7 +76,8 @@ class _Making:
         self._signature = self._given.signature_def[self._name]
         self._placed = placed
         self._feeds = frozenset(ops_of(self._signature.inputs.values()))
-        original = read_messages(meta_graph.graph, ".pb")
+        original = messages_of(meta_graph)
+        self._definitions = original.definitions
         taken = {node.name for node in placed.nodes}
         self._untaken = [node for node in original.nodes if node.name in self._feeds and node.name not in taken]
         saver = self._given.saver_def
@@ -95,6 +96,7 @@ class _Making:
         made.meta_info_def.tensorflow_version = given.tensorflow_version
         made.meta_info_def.tensorflow_git_version = given.tensorflow_git_version
         made.meta_info_def.stripped_default_attrs = given.stripped_default_attrs
+        made.meta_info_def.stripped_op_list.op.extend(self._definitions.values())
         made.signature_def[self._name].CopyFrom(self._signature)
         made.asset_file_def.extend(self._assets())
         self._fill_graph(made.graph_def)

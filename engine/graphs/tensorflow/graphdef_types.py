@@ -1,6 +1,6 @@
 """Finds the data types of each node's inputs and outputs, from its type's signature and attributes. In the child."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import Argument, Signature, registered_ops
@@ -9,14 +9,19 @@ from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM
 MOST_ARGUMENTS = 100_000
 """an op that claims more inputs or outputs counts as one of unknown type"""
 
+NO_DEFINITIONS: Mapping[str, Message] = {}
+
 
 class NodeTypes:
     """The types of every node's data inputs and outputs, as DataType numbers."""
 
-    def __init__(self, nodes: Sequence[Message], library: Message) -> None:
+    def __init__(
+        self, nodes: Sequence[Message], library: Message, definitions: Mapping[str, Message] = NO_DEFINITIONS
+    ) -> None:
         types_pb2 = load_messages("tensorflow.core.framework.types_pb2")
         self._numbers: dict[str, int] = dict(types_pb2.DataType.items())
-        signatures = registered_ops() | self._functions(library)
+        functions = (function.signature for function in library.function)
+        signatures = self._signatures(definitions.values()) | registered_ops() | self._signatures(functions)
         known = [signatures.get(node.op) for node in nodes]
         self.inputs = [
             None if of is None else self._expanded(of.inputs, node) for of, node in zip(known, nodes, strict=True)
@@ -27,15 +32,15 @@ class NodeTypes:
         ]
         """[nodes] types of the outputs, or None likewise"""
 
-    def _functions(self, library: Message) -> dict[str, Signature]:
-        """Signatures of the functions in the graph's own library, which can be op types too."""
+    def _signatures(self, definitions: Iterable[Message]) -> dict[str, Signature]:
+        """Signatures of the file's own OpDefs: of custom ops, and of functions, which can be op types too."""
         names = {number: name for name, number in self._numbers.items()}
         return {
-            function.signature.name: Signature(
-                tuple(Argument.of_message(argument, names) for argument in function.signature.input_arg),
-                tuple(Argument.of_message(argument, names) for argument in function.signature.output_arg),
+            definition.name: Signature(
+                tuple(Argument.of_message(argument, names) for argument in definition.input_arg),
+                tuple(Argument.of_message(argument, names) for argument in definition.output_arg),
             )
-            for function in library.function
+            for definition in definitions
         }
 
     def _expanded(self, arguments: tuple[Argument, ...], node: Message) -> list[int] | None:

@@ -8,6 +8,7 @@ Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/py
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
 from tensorflow.python.framework import errors_impl, op_def_registry
@@ -15,6 +16,7 @@ from tensorflow.python.grappler import tf_optimizer
 
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
+from engine.graphs.tensorflow.custom_ops import put_back, replace_custom_ops
 from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
@@ -59,6 +61,7 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
     graph = type(messages.rest)()
     graph.CopyFrom(messages.rest)
     graph.node.extend(messages.nodes)
+    replace_custom_ops(graph, messages.definitions)
     _let_inline(graph)
     before: set[str] = set()
     graph = _optimized(graph, fetches)
@@ -69,6 +72,7 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
             break
         before = left
         graph = _optimized(graph, fetches)
+    put_back(graph.node)
     return graph
 
 
@@ -179,7 +183,7 @@ def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
             nodes.append(_as_it_was(made.pop(name), node))
     nodes += (made[name] for name in sorted(made))
     keep_together(nodes, original.keys() - {node.name for node in nodes})
-    return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
+    return replace(messages, nodes=nodes, rest=with_called_functions(nodes, messages.rest))
 
 
 def _as_it_was(made: Message, original: Message) -> Message:

@@ -1,6 +1,7 @@
 """Reduces a GraphDef to the ops that some ops need, and its library to the called functions. Runs in the child."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
@@ -29,7 +30,7 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
         waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
     nodes = [node for node in messages.nodes if node.name in needed]
     keep_together(nodes, node_of_name.keys() - needed)
-    return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
+    return replace(messages, nodes=nodes, rest=with_called_functions(nodes, messages.rest))
 
 
 def keep_together(nodes: Iterable[Message], gone: set[str]) -> None:
