@@ -21,7 +21,7 @@ from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, FUNCTIONAL_CONTROL_FLOW, MERGES, SWITCHES
-from engine.graphs.tensorflow.pruning import functions_of, keep_together, pruned, with_called_functions
+from engine.graphs.tensorflow.pruning import keep_together, pruned, with_called_functions
 
 BLOCKS_INLINING = ("_noinline", "api_implements")
 """attributes of functions that block inlining: one for the profiler, one for another optimizer"""
@@ -63,12 +63,14 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
     graph.node.extend(messages.nodes)
     replace_custom_ops(graph, messages.definitions)
     _let_inline(graph)
+    library = type(graph.library)()
+    library.CopyFrom(graph.library)
     before: set[str] = set()
     graph = _optimized(graph, fetches)
     while left := _calls_left(graph):
         if left != before:
             _let_consumers_wait(graph, left)
-        elif not _let_calls_wait(graph, left):
+        elif not _let_calls_wait(graph, left, library):
             break
         before = left
         graph = _optimized(graph, fetches)
@@ -136,20 +138,24 @@ def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
         node.input.extend(f"^{name}" for name in sorted(sources) if f"^{name}" not in node.input)
 
 
-def _let_calls_wait(graph: Message, calls: set[str]) -> bool:
-    """Let the functions of the `calls` end after all their ops with side effects; whether that is new for any of them.
+def _let_calls_wait(graph: Message, calls: set[str], library: Message) -> bool:
+    """Let the functions that the `calls` call end after all their ops with side effects; whether that is new for any.
 
     A call that is one op waits for these ops. The inliner skips a function that does not name them as control outputs,
     such as a pruned one. Ops in loops and branches of Switch and Merge cannot be named: they may not run at all.
+    `library` has the functions before the inliner changed them. They are changed here, and become the graph's.
     """
-    functions = {function.signature.name: function for function in graph.library.function}
-    called = {name for node in graph.node if node.name in calls for name in functions_of(node, functions)}
-    waiting = [(functions[name], _unawaited(functions[name])) for name in sorted(called)]
-    for function, names in waiting:
-        for name in names:
+    called = with_called_functions([node for node in graph.node if node.name in calls], type(graph)(library=library))
+    wanted = {function.signature.name for function in called.library.function}
+    is_new = False
+    for function in library.function:
+        for name in _unawaited(function) if function.signature.name in wanted else ():
             function.signature.control_output.append(name)
             function.control_ret[name] = name
-    return any(names for _, names in waiting)
+            is_new = True
+    if is_new:
+        graph.library.CopyFrom(library)
+    return is_new
 
 
 def _unawaited(function: Message) -> list[str]:
