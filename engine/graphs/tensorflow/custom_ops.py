@@ -3,7 +3,7 @@ loads it.
 
 A stand-in is a PyFunc, which may have any inputs and outputs, here of the types that the op's neighbours state, or the
 file's own definition (OpDef) of its type. It is never run. It carries the attributes of its op, so that the op can be
-put back after inlining. An op without a definition counts as one with side effects.
+put back after inlining.
 """
 
 import re
@@ -102,8 +102,7 @@ class _Replacing:
             if self._body.function is not None:
                 for use in uses[name]:
                     _take(use, f"{name}:{OUTPUT}:{numbers[name][use.output]}")
-            definition = self._definitions.get(node.op)
-            stateful = definition is None or definition.is_stateful
+            stateful = not uses[name] or self._is_stateful(node)
             _become_stand_in(node, inputs[name], outputs[name], stateful=stateful)
 
     def _uses(self) -> dict[str, list[Use]]:
@@ -136,6 +135,16 @@ class _Replacing:
         """The definition of the op's type; None where there is none."""
         own = self._functions.get(node.op) or self._definitions.get(node.op)
         return own or op_def_registry.get(node.op)
+
+    def _is_stateful(self, node: Message) -> bool:
+        """Whether the op has side effects. Without a definition, what its function says: it lists such ops, if any."""
+        definition = self._definitions.get(node.op)
+        if definition is not None:
+            return bool(definition.is_stateful)
+        function = self._body.function
+        if function is None or not function.control_ret:
+            return function is None or bool(function.signature.is_stateful)
+        return node.name in function.control_ret.values()
 
     def _number(self, node: Message, output: str) -> int | None:
         """The number of the `output`, as in `Use`; None where no definition states it."""

@@ -20,11 +20,11 @@ from engine.formats.saved_model import saved_model
 from experiments.placed.samples import zipped
 
 OWN = "OwnLibrary>"
-"""what a type of TensorFlow's becomes a custom one by"""
+"""what makes a custom type of one of TensorFlow's"""
 DEFINED = frozenset(
     {
-        *("Relu", "ResourceGather", "AssignAddVariableOp", "RandomUniform", "TopKV2", "SplitV", "Pack", "Minimum"),
-        *("Assert", "LookupTableFindV2"),
+        *("Relu", "ResourceGather", "AssignAddVariableOp", "TopKV2", "SplitV", "Pack", "Minimum", "Assert"),
+        "LookupTableFindV2",
     }
 )
 """types with inputs of resources, several outputs under one name and under two, side effects, and no outputs at all"""
@@ -32,6 +32,16 @@ UNDEFINED = frozenset({"Relu", "ResourceGather", "SplitV", "AssignAddVariableOp"
 """types that are found without definitions; Tanh and Square have each other alone as neighbours"""
 NAMED = frozenset({"TopKV2"})
 """a type with two outputs by name, whose order only a definition states"""
+
+SAMPLES: dict[str, tuple[frozenset[str], bool]] = {
+    "own": (frozenset(), False),
+    "defined": (DEFINED, True),
+    "undefined": (UNDEFINED, False),
+    "without an order": (NAMED, False),
+    "unused": (frozenset({"RandomUniform"}), True),
+}
+"""name → (types that become custom ones, whether the file defines them)"""
+DEVICE = "/device:CPU:0"
 
 
 def save_model(folder: Path) -> None:
@@ -88,42 +98,37 @@ def rename(content: bytes, types: frozenset[str], *, define: bool) -> bytes:
 
 
 def rename_back(content: bytes) -> bytes:
-    """The graph in `content`, a GraphDef, with TensorFlow's own types."""
+    """The graph in `content`, a GraphDef, with TensorFlow's own types and their default attributes."""
     graph = tf.compat.v1.GraphDef.FromString(content)
-    for node in graph.node:
-        node.op = node.op.removeprefix(OWN)
-    for function in graph.library.function:
-        for node in function.node_def:
+    for node in [*graph.node, *(node for function in graph.library.function for node in function.node_def)]:
+        if node.op.startswith(OWN):
             node.op = node.op.removeprefix(OWN)
+            for attribute in op_def_registry.get(node.op).attr:
+                if attribute.HasField("default_value") and attribute.name not in node.attr:
+                    node.attr[attribute.name].CopyFrom(attribute.default_value)
     return cast(bytes, graph.SerializeToString(deterministic=True))
 
 
 def read_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """Save and read all samples: what the order's folder then holds, and what the reader says."""
+    """Save, read and write the samples: files in the order's folder, and what the reader says to those it refuses."""
     target = Path(cast(str, order["folder"]))
     save_model(folder / "model")
     content = (folder / "model" / "saved_model.pb").read_bytes()
     said: dict[str, Json] = {}
-    for name, types, define in (
-        ("own", frozenset[str](), False),
-        ("defined", DEFINED, True),
-        ("undefined", UNDEFINED, False),
-        ("named", NAMED, False),
-    ):
+    for name, (types, define) in SAMPLES.items():
         (folder / "model" / "saved_model.pb").write_bytes(rename(content, types, define=define))
-        source = zipped(target, name, folder / "model")
+        source = SourceFile(zipped(target, name, folder / "model"), ".zip", Limits().file_bytes)
         try:
-            file = read_file(SourceFile(source, ".zip", Limits().file_bytes), no_progress)
+            file = read_file(source, no_progress)
         except GraphError as error:
             said[name] = str(error)
             continue
         (target / f"{name}.pb").write_bytes(serialized(file))
         (target / f"{name}-back.pb").write_bytes(rename_back(serialized(file)))
-        devices = {op: f"/device:CPU:{0}" for op in file.graph.graph.op_names}
-        written = folder / f"{name}-written"
-        written.mkdir()
-        saved_model.write(source=SourceFile(source, ".zip", Limits().file_bytes), placing=Placing(devices, ".zip", short=False, keep_pins=True), folder=written, report_progress=no_progress)
-        (written / PLACED_FILE).rename(target / f"{name}-placed.zip")
+        placing = Placing(dict.fromkeys(file.graph.graph.op_names, DEVICE), ".zip", short=False, keep_pins=True)
+        (folder / name).mkdir()
+        saved_model.write(source, placing, folder / name, no_progress)
+        (folder / name / PLACED_FILE).rename(target / f"{name}-placed.zip")
     return {}, said
 
 
@@ -131,7 +136,7 @@ def served_in_child(order: dict[str, Json], folder: Path, _report_progress: Repo
     """Name → what the placed SavedModel gives in two calls, its custom ops as TensorFlow's own again."""
     given: dict[str, Json] = {}
     for name, path in order.items():
-        model = folder / name
+        model = folder / f"{name}-served"
         shutil.unpack_archive(cast(str, path), model)
         message = saved_model_pb2.SavedModel.FromString((model / "saved_model.pb").read_bytes())
         graph = message.meta_graphs[0].graph_def
