@@ -33,7 +33,6 @@ ANY = types_pb2.DT_FLOAT
 """the type of a tensor that no op takes, or only custom ops without definitions: any will do"""
 TYPES = frozenset(types_pb2.DataType.values())
 ALLOWED = "a SavedModel with the definitions of its custom ops, as TensorFlow saves it, or ops that TensorFlow knows"
-SHOWN = 5
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 
 
@@ -64,18 +63,24 @@ class Use:
     """that is taken there; `INVALID` where unknown"""
 
 
-def replace_custom_ops(graph: Message, definitions: Mapping[str, Message]) -> None:
+def replace_custom_ops(graph: Message, definitions: Mapping[str, Message]) -> dict[str, str]:
     """Put stand-ins in the place of the custom ops of `graph`, a GraphDef, and of its functions.
 
-    `definitions`: op type → OpDef of types that the file defines. Raises GraphError for an op whose outputs cannot be
-    told apart, or whose inputs and outputs have types that nothing states.
+    `definitions`: op type → OpDef of types that the file defines. Returns the functions that must not be inlined, each
+    with the type of an op in it: nothing states the order of that op's outputs, which only have names in a function.
+    Raises GraphError for an op whose inputs or outputs have types that nothing states.
     """
     known = registered_ops().keys() | {function.signature.name for function in graph.library.function}
     bodies = [Body(graph.node), *(Body(function.node_def, function) for function in graph.library.function)]
+    unordered: dict[str, str] = {}
     for body in bodies:
         custom = {node.name: node for node in body.nodes if node.op not in known}
         if custom:
-            _Replacing(body, custom, graph.library, definitions).replace()
+            replacing = _Replacing(body, custom, graph.library, definitions)
+            replacing.replace()
+            if body.function is not None and replacing.unordered:
+                unordered[body.function.signature.name] = replacing.unordered
+    return unordered
 
 
 class _Replacing:
@@ -86,6 +91,8 @@ class _Replacing:
     ) -> None:
         self._body = body
         self._custom = custom
+        self.unordered = ""
+        """the type of an op whose outputs have no known order, if there is one"""
         self._definitions = definitions
         self._functions = {function.signature.name: function.signature for function in library.function}
         self._types = NodeTypes(body.nodes, library, definitions)
@@ -160,15 +167,15 @@ class _Replacing:
         return None
 
     def _numbers_of_outputs(self, node: Message, uses: Sequence[Use]) -> dict[str, int]:
-        """Output, as in `Use` → its number. Raises GraphError."""
+        """Output, as in `Use` → its number; in the order of the names where none is known. Raises GraphError."""
         found = {use.output: self._number(node, use.output) for use in uses}
-        names = sorted({output.partition(":")[0] for output in found})
-        if None in found.values() and (len(names) > 1 or self._definition(node) is not None):
-            shown = ", ".join(shortened(name) for name in names[:SHOWN]) + ", …" * (len(names) > SHOWN)
-            raise self._cannot(node, f"the file does not state the order of its outputs {shown}")
-        numbers = {
-            output: _whole(output.partition(":")[2]) if number is None else number for output, number in found.items()
-        }
+        numbers = {output: number for output, number in found.items() if number is not None}
+        if len(numbers) < len(found):
+            if self._definition(node) is not None or len({output.partition(":")[0] for output in found}) > 1:
+                self.unordered = node.op
+                numbers = {output: number for number, output in enumerate(sorted(found))}
+            else:
+                numbers = {output: _whole(output.partition(":")[2]) for output in found}
         if max(numbers.values(), default=0) >= MOST_ARGUMENTS:
             raise self._cannot(node, f"it has more than {MOST_ARGUMENTS} outputs")
         return numbers

@@ -7,7 +7,7 @@ Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/py
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
@@ -21,10 +21,13 @@ from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, FUNCTIONAL_CONTROL_FLOW, MERGES, SWITCHES
-from engine.graphs.tensorflow.pruning import keep_together, pruned, with_called_functions
+from engine.graphs.tensorflow.pruning import functions_of, keep_together, pruned, with_called_functions
 
-BLOCKS_INLINING = ("_noinline", "api_implements")
+NO_INLINING = "_noinline"
+BLOCKS_INLINING = (NO_INLINING, "api_implements")
 """attributes of functions that block inlining: one for the profiler, one for another optimizer"""
+LOWERED = "_lower_using_switch_merge"
+"""attribute of functional If, Case and While: whether they become Switch, Merge, Enter and so on"""
 NO_SPECIALISING = "_nospecialize"
 """attribute of functions: a call that is not inlined keeps its function, its inputs and its outputs"""
 V1_CONTROL_FLOW = ENTERS | MERGES | SWITCHES
@@ -37,8 +40,8 @@ def inline(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessag
     Raises GraphError.
     """
     calls = calls_of(messages)
-    inlined = inlined_messages(messages, fetches)
-    return inlined, _notes(messages, calls, inlined)
+    inlined, unordered = _inlined_messages(messages, fetches)
+    return inlined, _notes(messages, calls, inlined, unordered)
 
 
 def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
@@ -46,8 +49,14 @@ def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMe
 
     Raises GraphError.
     """
-    inlined = _restored(_inlined(messages, fetches or _last(messages.nodes)), messages)
-    return pruned(inlined, fetches) if fetches else inlined
+    return _inlined_messages(messages, fetches)[0]
+
+
+def _inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessages, set[str]]:
+    """The inlined graph as in `inlined_messages`, and the types of custom ops whose functions cannot be inlined."""
+    graph, unordered = _inlined(messages, fetches or _last(messages.nodes))
+    inlined = _restored(graph, messages)
+    return pruned(inlined, fetches) if fetches else inlined, unordered
 
 
 def _last(nodes: Sequence[Message]) -> list[str]:
@@ -56,13 +65,13 @@ def _last(nodes: Sequence[Message]) -> list[str]:
     return [node.name for node in nodes if node.name not in consumed] or [nodes[-1].name]
 
 
-def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
-    """The GraphDef from TensorFlow's inliner."""
+def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> tuple[Message, set[str]]:
+    """The GraphDef from TensorFlow's inliner, and the types as in `_inlined_messages`."""
     graph = type(messages.rest)()
     graph.CopyFrom(messages.rest)
     graph.node.extend(messages.nodes)
-    replace_custom_ops(graph, messages.definitions)
-    _let_inline(graph)
+    unordered = replace_custom_ops(graph, messages.definitions)
+    _let_inline(graph, unordered)
     library = type(graph.library)()
     library.CopyFrom(graph.library)
     before: set[str] = set()
@@ -75,7 +84,10 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
         before = left
         graph = _optimized(graph, fetches)
     put_back(graph.node)
-    return graph
+    for node in graph.node:
+        if node.op in FUNCTIONAL_CONTROL_FLOW:
+            node.attr[LOWERED].b = True
+    return graph, set(unordered.values())
 
 
 def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
@@ -98,22 +110,27 @@ def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
         raise GraphError(what, field="file") from None
 
 
-def _let_inline(graph: Message) -> None:
+def _let_inline(graph: Message, kept: Collection[str]) -> None:
     """Remove attributes that block the inlining of calls, and the shapes of feeds; leave other calls as they are.
 
     The inliner would make a tensor of each feed's shape, however large. A call that it does not inline would get a new
-    function, without the inputs that are constants and the outputs that nobody takes.
+    function, without the inputs that are constants and the outputs that nobody takes. Calls of the functions `kept` are
+    not inlined.
     """
     functions = {function.signature.name: function for function in graph.library.function}
     bodies = [graph.node, *(function.node_def for function in graph.library.function)]
     for body in bodies:
         for node in body:
             if node.op in FUNCTIONAL_CONTROL_FLOW and is_call(node, functions):
-                node.attr["_lower_using_switch_merge"].b = True
+                node.attr["_lower_using_switch_merge"].b = not any(
+                    name in kept for name in functions_of(node, functions)
+                )
     for function in functions.values():
         for key in BLOCKS_INLINING:
             if key in function.attr:
                 del function.attr[key]
+        if function.signature.name in kept:
+            function.attr[NO_INLINING].b = True
         function.attr[NO_SPECIALISING].b = True
     for node in graph.node:
         if node.op == "Placeholder":
@@ -204,7 +221,9 @@ def _as_it_was(made: Message, original: Message) -> Message:
     return made
 
 
-def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
+def _notes(
+    messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages, unordered: Collection[str]
+) -> list[str]:
     """Sentences on the calls that were inlined and on those that were not."""
     functions = {function.signature.name: function for function in inlined.rest.library.function}
     left = {node.name: node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)}
@@ -220,6 +239,12 @@ def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMess
         notes.append(
             "TensorFlow does not inline these calls, so each stays one op, whose cost is that of all ops in it: "
             f"{_types(list(left.values()))}."
+        )
+    if left and unordered:
+        more = ", …" * (len(unordered) > TYPES_SHOWN)
+        notes.append(
+            "The file does not define these custom ops, so the order of their outputs is unknown, and their functions "
+            f"are not inlined: {', '.join(map(shortened, sorted(unordered)[:TYPES_SHOWN]))}{more}."
         )
     return notes
 

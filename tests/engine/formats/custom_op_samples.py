@@ -11,7 +11,6 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
 
 from engine.child.parent import Limits, ReportProgress, Results, no_progress
-from engine.errors import GraphError
 from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing, SourceFile
 from engine.formats.graphdef import serialized
@@ -110,7 +109,7 @@ def rename_back(content: bytes) -> bytes:
 
 
 def read_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """Save, read and write the samples: files in the order's folder, and what the reader says to those it refuses."""
+    """Save, read and write the samples: files in the order's folder, and the reader's notes."""
     target = Path(cast(str, order["folder"]))
     save_model(folder / "model")
     content = (folder / "model" / "saved_model.pb").read_bytes()
@@ -118,11 +117,8 @@ def read_in_child(order: dict[str, Json], folder: Path, _report_progress: Report
     for name, (types, define) in SAMPLES.items():
         (folder / "model" / "saved_model.pb").write_bytes(rename(content, types, define=define))
         source = SourceFile(zipped(target, name, folder / "model"), ".zip", Limits().file_bytes)
-        try:
-            file = read_file(source, no_progress)
-        except GraphError as error:
-            said[name] = str(error)
-            continue
+        file = read_file(source, no_progress)
+        said[name] = list(file.origin.notes)
         (target / f"{name}.pb").write_bytes(serialized(file))
         (target / f"{name}-back.pb").write_bytes(rename_back(serialized(file)))
         placing = Placing(dict.fromkeys(file.graph.graph.op_names, DEVICE), ".zip", short=False, keep_pins=True)
