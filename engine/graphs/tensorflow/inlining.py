@@ -67,20 +67,17 @@ def _last(nodes: Sequence[Message]) -> list[str]:
 
 def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> tuple[Message, set[str]]:
     """The GraphDef from TensorFlow's inliner, and the types as in `_inlined_messages`."""
-    graph = type(messages.rest)()
-    graph.CopyFrom(messages.rest)
-    graph.node.extend(messages.nodes)
-    unordered = replace_custom_ops(graph, messages.definitions)
-    _let_inline(graph, unordered)
-    library = type(graph.library)()
-    library.CopyFrom(graph.library)
+    graph, unordered = _made_ready(messages)
+    library: Message = None
     before: set[str] = set()
     graph = _optimized(graph, fetches)
     while left := _calls_left(graph):
         if left != before:
             _let_consumers_wait(graph, left)
-        elif not _let_calls_wait(graph, left, library):
-            break
+        else:
+            library = library or _made_ready(messages)[0].library
+            if not _let_calls_wait(graph, left, library):
+                break
         before = left
         graph = _optimized(graph, fetches)
     put_back(graph.node)
@@ -88,6 +85,16 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> tuple[Message, 
         if node.op in FUNCTIONAL_CONTROL_FLOW:
             node.attr[LOWERED].b = True
     return graph, set(unordered.values())
+
+
+def _made_ready(messages: GraphMessages) -> tuple[Message, dict[str, str]]:
+    """The GraphDef that the inliner gets, and the functions that it must leave, as in `replace_custom_ops`."""
+    graph = type(messages.rest)()
+    graph.CopyFrom(messages.rest)
+    graph.node.extend(messages.nodes)
+    unordered = replace_custom_ops(graph, messages.definitions)
+    _let_inline(graph, unordered)
+    return graph, unordered
 
 
 def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
