@@ -108,7 +108,7 @@ def page(kept: KeptResults) -> str:
         "",
         "What TensorFlow's allocator held at most in the measured steps, beside the simulated peak, and beside what",
         "the simulator counts if each op takes place when it was traced.",
-        f"Of {len(found)} simulated peaks {right} are at most {ABOVE:.0%} above the measured one or {BELOW:.0%} below it.",
+        f"{right} of {len(found)} simulated peaks are at most {ABOVE:.0%} above the measured one or {BELOW:.0%} below.",
         "",
         *table_of_figures(head, rows),
         "",

@@ -49,6 +49,7 @@ SLOW = (
     "engine/costs/test_odd_calls.py",
     "engine/costs/test_small_values.py",
     "engine/formats/test_bad_containers.py",
+    "engine/formats/test_custom_ops.py",
     "engine/formats/test_digraph.py",
     "engine/formats/test_graphdef_bad_files.py",
     "engine/formats/test_graphdef_reader.py",

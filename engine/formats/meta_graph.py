@@ -6,7 +6,7 @@ builds anything, parses them first.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.child.parent import ReportProgress
@@ -20,8 +20,9 @@ from engine.graphs.origin import Origin
 from engine.graphs.reading_options import tags_text
 from engine.graphs.tensorflow.fetching import ops_of_fetches
 from engine.graphs.tensorflow.function_calls import calls_of
-from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes, read_messages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, noun_of_first_bytes, read_messages
 from engine.graphs.tensorflow.messages import Message, parsed
+from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.pruning import pruned, require_fetched
 from engine.graphs.tensorflow.text_messages import META_GRAPH, form_of_text
 from engine.graphs.tensorflow.wire import BYTES, WireError, fields
@@ -92,7 +93,7 @@ def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
 
 def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
     """The part of the graph that `step` runs; all of it for a step without fetches. Raises GraphError."""
-    messages = read_messages(meta_graph.graph, ".pb")
+    messages = messages_of(meta_graph)
     notes: tuple[str, ...] = ()
     if step.fetches:
         before = len(messages.nodes)
@@ -102,6 +103,14 @@ def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
     feeds = tuple(name for name in step.feeds if name in ops)
     origin = Origin(feeds=feeds, fetches=step.fetches, signatures=signatures_of(meta_graph), notes=notes)
     return OpenedGraph(messages, origin)
+
+
+def messages_of(meta_graph: MetaGraph) -> GraphMessages:
+    """The messages of its graph, with the definitions of custom ops. Raises GraphError."""
+    messages = read_messages(meta_graph.graph, ".pb")
+    listed = meta_graph.rest.meta_info_def.stripped_op_list.op
+    own = {definition.name: definition for definition in listed if definition.name not in registered_ops()}
+    return replace(messages, definitions=own)
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:

@@ -6,7 +6,7 @@ they need. They get names in a separate scope and share the placed graph's handl
 the resource's device; the others, such as those that read the files, are on the first CPU.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import GraphError, PlacementError, shortened
@@ -66,7 +66,7 @@ def filling_of(
     _restore_others(part, original, filename, keys, placed)
     in_placed = {node.name: node.op for node in placed.nodes}
     common = {node.name for node in part.nodes if in_placed.get(node.name) == node.op and not _data_inputs(node)}
-    scope = _free_scope(in_placed)
+    scope = free_scope(SCOPE, in_placed)
     writes = _writes(part)
     writers, needed = _needed(part, writes, {_resource(node) for node in placed.nodes})
     _require_filled(placed, {resource for name in writers for resource in writes[name]})
@@ -121,9 +121,8 @@ def _restore_others(
         part.nodes.extend(restoring(handles, [keys[node.name] for node in handles], filename))
 
 
-def _free_scope(taken: Mapping[str, str]) -> str:
-    """A name with which no op's name begins."""
-    scope = SCOPE
+def free_scope(scope: str, taken: Collection[str]) -> str:
+    """The name `scope`, made longer until no op's name in `taken` begins with it."""
     while any(name.startswith(scope) for name in taken):
         scope += "_"
     return scope
@@ -139,7 +138,7 @@ def _resource(node: Message) -> Resource:
 
 def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
     """Op → the resources that it fills; such an op takes their handles, and no op takes data from it."""
-    types = NodeTypes(part.nodes, part.rest.library)
+    types = NodeTypes(part.nodes, part.rest.library, part.definitions)
     node_of_name = {node.name: node for node in part.nodes}
     read = {op_of(text) for node in part.nodes for text in _data_inputs(node)}
     found: dict[str, set[Resource]] = {}
@@ -220,7 +219,7 @@ def _rename(node: Message, name_of: Mapping[str, str]) -> None:
 
 def _put_on_devices(nodes: Sequence[Message], placed: GraphMessages) -> None:
     """Set the device of each node: that of its co-located placed op, else the first CPU. Raises PlacementError."""
-    graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest), "graph")
+    graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest, placed.definitions), "graph")
     classes = colocation_classes(graph).tolist()
     device_of_class = {class_: node.device for class_, node in zip(classes, placed.nodes, strict=False)}
     start = len(placed.nodes)

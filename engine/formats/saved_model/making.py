@@ -14,10 +14,12 @@ from typing import cast
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
 from engine.formats.format import SourceFile
-from engine.formats.meta_graph import MetaGraph, chosen_signature, op_of, ops_of
+from engine.formats.meta_graph import MetaGraph, chosen_signature, messages_of, op_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
-from engine.formats.saved_model.filling import HOST, filling_of
+from engine.formats.saved_model.filling import HOST, filling_of, free_scope
+from engine.formats.saved_model.loop_handles import SCOPE as HANDLES
+from engine.formats.saved_model.loop_handles import give_own_handles
 from engine.formats.saved_model.restored_tensors import require_stored
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.tensorflow.messages import Message, load_messages
@@ -72,7 +74,8 @@ class _Making:
         self._signature = self._given.signature_def[self._name]
         self._placed = placed
         self._feeds = frozenset(ops_of(self._signature.inputs.values()))
-        original = read_messages(meta_graph.graph, ".pb")
+        original = messages_of(meta_graph)
+        self._definitions = original.definitions
         taken = {node.name for node in placed.nodes}
         self._untaken = [node for node in original.nodes if node.name in self._feeds and node.name not in taken]
         saver = self._given.saver_def
@@ -91,6 +94,7 @@ class _Making:
         made.meta_info_def.tensorflow_version = given.tensorflow_version
         made.meta_info_def.tensorflow_git_version = given.tensorflow_git_version
         made.meta_info_def.stripped_default_attrs = given.stripped_default_attrs
+        made.meta_info_def.stripped_op_list.op.extend(self._definitions.values())
         made.signature_def[self._name].CopyFrom(self._signature)
         made.asset_file_def.extend(self._assets())
         self._fill_graph(made.graph_def)
@@ -105,7 +109,9 @@ class _Making:
     def _fill_graph(self, graph: Message) -> None:
         """Put into `graph` the placed graph, the signature's other inputs, and the ops that fill the resources."""
         graph.CopyFrom(self._placed.rest)
+        copies = give_own_handles(self._placed.nodes, free_scope(HANDLES, [node.name for node in self._placed.nodes]))
         graph.node.extend(self._placed.nodes)
+        graph.node.extend(copies)
         for node in self._untaken:
             node.device = HOST
             graph.node.append(node)

@@ -26,7 +26,9 @@ def require_real_arguments(messages: GraphMessages) -> None:
     GraphError, LimitError.
     """
     signatures = {
-        name: signature for name, signature in signatures_of(messages.rest.library).items() if _is_open(signature)
+        name: signature
+        for name, signature in signatures_of(messages.rest.library, messages.definitions).items()
+        if _is_open(signature)
     }
     functions = {function.signature.name: function for function in messages.rest.library.function}
     claimed = _claimed(messages.nodes, signatures, "", are_real=True)

@@ -10,7 +10,6 @@ from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
 from engine.graphs.tensorflow.messages import Message, load_messages
-from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
 from engine.graphs.tensorflow.text_messages import MOST_OPS
@@ -44,8 +43,7 @@ def calls_of(messages: GraphMessages) -> list[Message]:
 def require_callable(messages: GraphMessages) -> None:
     """Check that TensorFlow can inline the graph's functions. Raises GraphError, LimitError.
 
-    Each function must exist once and not call itself, all op types must be TensorFlow's own, and the inlined graph must
-    have at most `MOST_OPS` ops.
+    Each function must exist once and not call itself, and the inlined graph must have at most `MOST_OPS` ops.
     """
     functions = _functions(messages)
     if len(functions) < len(messages.rest.library.function):
@@ -57,7 +55,6 @@ def require_callable(messages: GraphMessages) -> None:
         if missing is not None:
             what = f"it calls {shortened(missing)}, which is not in the function library"
             raise GraphError(what, where=place_of(node, index), allowed="a function of the library", field="file")
-    _require_known_types(messages, functions)
     _require_typed_inputs(messages)
     sizes = _sizes(functions)
     _require_whole_control_flow(messages, functions)
@@ -65,17 +62,6 @@ def require_callable(messages: GraphMessages) -> None:
     if ops > MOST_OPS:
         what = f"with its functions inlined the graph has {ops} ops"
         raise LimitError(what, allowed=f"at most {MOST_OPS} ops", field="file")
-
-
-def _require_known_types(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
-    """Raise GraphError for an op type that TensorFlow does not know: it inlines no graph with such an op."""
-    known = registered_ops().keys() | functions.keys()
-    for place, body in _bodies(messages, functions):
-        for index, node in enumerate(body):
-            if node.op not in known:
-                what = f"its type {shortened(node.op)} is not TensorFlow's own, so functions cannot be inlined"
-                where = place_of(node, index) + place
-                raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
 
 
 def _require_whole_control_flow(messages: GraphMessages, functions: Mapping[str, Message]) -> None:

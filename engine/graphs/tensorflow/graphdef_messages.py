@@ -5,7 +5,7 @@ Runs in the child: the bytes are untrusted. Ops and levels are counted before an
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import GraphError, shortened
@@ -55,6 +55,8 @@ class GraphMessages:
     """NodeDef each"""
     rest: Message
     """GraphDef without its nodes: versions and function library"""
+    definitions: Mapping[str, Message] = field(default_factory=dict)
+    """op type → OpDef, for types that the file defines and TensorFlow does not know"""
 
 
 def place_of(node: Message, index: int) -> str:
@@ -121,16 +123,16 @@ def _scan(content: bytes) -> dict[int, list[Field]]:
     """The top-level fields by number. Raises WireError for a wrong type, GraphError for an empty node or too many."""
     found: dict[int, list[Field]] = {number: [] for number in _KNOWN_TYPES}
     nodes = found[NODE]
-    for field in fields(content):
-        if field.wire_type != _KNOWN_TYPES.get(field.number, field.wire_type):
-            raise WireError(f"byte {field.start} begins no field of a graph")
-        if field.number == NODE:
-            if field.payload == field.end:
+    for each in fields(content):
+        if each.wire_type != _KNOWN_TYPES.get(each.number, each.wire_type):
+            raise WireError(f"byte {each.start} begins no field of a graph")
+        if each.number == NODE:
+            if each.payload == each.end:
                 raise GraphError("the op is empty", where=f"op {len(nodes)}", allowed="a name and a type", field="file")
             if len(nodes) == MOST_OPS:
                 raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
-        if field.number in found:
-            found[field.number].append(field)
+        if each.number in found:
+            found[each.number].append(each)
     return found
 
 

@@ -1,22 +1,30 @@
 """Finds the data types of each node's inputs and outputs, from its type's signature and attributes. In the child."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import Argument, Signature, registered_ops
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM
 
+NO_DEFINITIONS: Mapping[str, Message] = {}
 
-def signatures_of(library: Message) -> dict[str, Signature]:
-    """Op type → signature, of TensorFlow's op types and of the functions in a graph's library, which are types too."""
+
+def signatures_of(library: Message, definitions: Mapping[str, Message] = NO_DEFINITIONS) -> dict[str, Signature]:
+    """Op type → signature, of TensorFlow's op types, of the file's own `definitions`, and of the functions in a graph's
+    library, which can be op types too."""
+    functions = (function.signature for function in library.function)
+    return _signatures(definitions.values()) | registered_ops() | _signatures(functions)
+
+
+def _signatures(definitions: Iterable[Message]) -> dict[str, Signature]:
     types_pb2 = load_messages("tensorflow.core.framework.types_pb2")
     names = {number: name for name, number in types_pb2.DataType.items()}
-    return registered_ops() | {
-        function.signature.name: Signature(
-            tuple(Argument.of_message(argument, names) for argument in function.signature.input_arg),
-            tuple(Argument.of_message(argument, names) for argument in function.signature.output_arg),
+    return {
+        definition.name: Signature(
+            tuple(Argument.of_message(argument, names) for argument in definition.input_arg),
+            tuple(Argument.of_message(argument, names) for argument in definition.output_arg),
         )
-        for function in library.function
+        for definition in definitions
     }
 
 
@@ -26,10 +34,12 @@ class NodeTypes:
     `claimed_arguments.require_real_arguments` comes first: it bounds their number.
     """
 
-    def __init__(self, nodes: Sequence[Message], library: Message) -> None:
+    def __init__(
+        self, nodes: Sequence[Message], library: Message, definitions: Mapping[str, Message] = NO_DEFINITIONS
+    ) -> None:
         types_pb2 = load_messages("tensorflow.core.framework.types_pb2")
         self._numbers: dict[str, int] = dict(types_pb2.DataType.items())
-        signatures = signatures_of(library)
+        signatures = signatures_of(library, definitions)
         known = [signatures.get(node.op) for node in nodes]
         self.inputs = [
             None if of is None else self._expanded(of.inputs, node) for of, node in zip(known, nodes, strict=True)

@@ -7,22 +7,30 @@ Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/py
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
-from tensorflow.python.framework import errors_impl
+from tensorflow.python.framework import errors_impl, op_def_registry
 from tensorflow.python.grappler import tf_optimizer
 
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
+from engine.graphs.tensorflow.custom_ops import put_back, replace_custom_ops
 from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
-from engine.graphs.tensorflow.op_types import FUNCTIONAL_CONTROL_FLOW
-from engine.graphs.tensorflow.pruning import keep_together, pruned, with_called_functions
+from engine.graphs.tensorflow.op_types import ENTERS, FUNCTIONAL_CONTROL_FLOW, MERGES, SWITCHES
+from engine.graphs.tensorflow.pruning import functions_of, keep_together, pruned, with_called_functions
 
-BLOCKS_INLINING = ("_noinline", "api_implements")
+NO_INLINING = "_noinline"
+BLOCKS_INLINING = (NO_INLINING, "api_implements")
 """attributes of functions that block inlining: one for the profiler, one for another optimizer"""
+LOWERED = "_lower_using_switch_merge"
+"""attribute of functional If, Case and While: whether they become Switch, Merge, Enter and so on"""
+NO_SPECIALISING = "_nospecialize"
+"""attribute of functions: a call that is not inlined keeps its function, its inputs and its outputs"""
+V1_CONTROL_FLOW = ENTERS | MERGES | SWITCHES
 TYPES_SHOWN = 5
 
 
@@ -35,8 +43,12 @@ def inline(
     """
     calls = calls_of(messages)
     kept = list(dict.fromkeys([*_last(messages.nodes), *fetches])) if keeps_all else []
-    inlined = _restored(_inlined(messages, kept), messages) if kept else inlined_messages(messages, fetches)
-    return inlined, _notes(messages, calls, inlined)
+    if kept:
+        graph, unordered = _inlined(messages, kept)
+        inlined = _restored(graph, messages)
+    else:
+        inlined, unordered = _inlined_messages(messages, fetches)
+    return inlined, _notes(messages, calls, inlined, unordered)
 
 
 def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
@@ -44,8 +56,14 @@ def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMe
 
     Raises GraphError.
     """
-    inlined = _restored(_inlined(messages, fetches or _last(messages.nodes)), messages)
-    return pruned(inlined, fetches) if fetches else inlined
+    return _inlined_messages(messages, fetches)[0]
+
+
+def _inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessages, set[str]]:
+    """The inlined graph as in `inlined_messages`, and the types of custom ops whose functions cannot be inlined."""
+    graph, unordered = _inlined(messages, fetches or _last(messages.nodes))
+    inlined = _restored(graph, messages)
+    return pruned(inlined, fetches) if fetches else inlined, unordered
 
 
 def _last(nodes: Sequence[Message]) -> list[str]:
@@ -54,19 +72,36 @@ def _last(nodes: Sequence[Message]) -> list[str]:
     return [node.name for node in nodes if node.name not in consumed] or [nodes[-1].name]
 
 
-def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
-    """The GraphDef from TensorFlow's inliner."""
+def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> tuple[Message, set[str]]:
+    """The GraphDef from TensorFlow's inliner, and the types as in `_inlined_messages`."""
+    graph, unordered = _made_ready(messages)
+    library: Message = None
+    before: set[str] = set()
+    graph = _optimized(graph, fetches)
+    while left := _calls_left(graph):
+        if left != before:
+            _let_consumers_wait(graph, left)
+        else:
+            library = library or _made_ready(messages)[0].library
+            if not _let_calls_wait(graph, left, library):
+                break
+        before = left
+        graph = _optimized(graph, fetches)
+    put_back(graph.node)
+    for node in graph.node:
+        if node.op in FUNCTIONAL_CONTROL_FLOW:
+            node.attr[LOWERED].b = True
+    return graph, set(unordered.values())
+
+
+def _made_ready(messages: GraphMessages) -> tuple[Message, dict[str, str]]:
+    """The GraphDef that the inliner gets, and the functions that it must leave, as in `replace_custom_ops`."""
     graph = type(messages.rest)()
     graph.CopyFrom(messages.rest)
     graph.node.extend(messages.nodes)
-    _let_inline(graph)
-    before: set[str] = set()
-    graph = _optimized(graph, fetches)
-    while (left := _calls_left(graph)) and left != before:
-        _let_consumers_wait(graph, left)
-        before = left
-        graph = _optimized(graph, fetches)
-    return graph
+    unordered = replace_custom_ops(graph, messages.definitions)
+    _let_inline(graph, unordered)
+    return graph, unordered
 
 
 def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
@@ -89,21 +124,28 @@ def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
         raise GraphError(what, field="file") from None
 
 
-def _let_inline(graph: Message) -> None:
-    """Remove attributes that block the inlining of calls, and the shapes of feeds.
+def _let_inline(graph: Message, kept: Collection[str]) -> None:
+    """Remove attributes that block the inlining of calls, and the shapes of feeds; leave other calls as they are.
 
-    The inliner would make a tensor of each feed's shape, however large.
+    The inliner would make a tensor of each feed's shape, however large. A call that it does not inline would get a new
+    function, without the inputs that are constants and the outputs that nobody takes. Calls of the functions `kept` are
+    not inlined.
     """
     functions = {function.signature.name: function for function in graph.library.function}
     bodies = [graph.node, *(function.node_def for function in graph.library.function)]
     for body in bodies:
         for node in body:
             if node.op in FUNCTIONAL_CONTROL_FLOW and is_call(node, functions):
-                node.attr["_lower_using_switch_merge"].b = True
+                node.attr["_lower_using_switch_merge"].b = not any(
+                    name in kept for name in functions_of(node, functions)
+                )
     for function in functions.values():
         for key in BLOCKS_INLINING:
             if key in function.attr:
                 del function.attr[key]
+        if function.signature.name in kept:
+            function.attr[NO_INLINING].b = True
+        function.attr[NO_SPECIALISING].b = True
     for node in graph.node:
         if node.op == "Placeholder":
             node.attr["shape"].shape.Clear()
@@ -127,6 +169,47 @@ def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
         node.input.extend(f"^{name}" for name in sorted(sources) if f"^{name}" not in node.input)
 
 
+def _let_calls_wait(graph: Message, calls: set[str], library: Message) -> bool:
+    """Let the functions that the `calls` call end after all their ops with side effects; whether that is new for any.
+
+    A call that is one op waits for these ops. The inliner skips a function that does not name them as control outputs,
+    such as a pruned one. Ops in loops and branches of Switch and Merge cannot be named: they may not run at all.
+    `library` has the functions before the inliner changed them. They are changed here, and become the graph's.
+    """
+    called = with_called_functions([node for node in graph.node if node.name in calls], type(graph)(library=library))
+    wanted = {function.signature.name for function in called.library.function}
+    is_new = False
+    for function in library.function:
+        for name in _unawaited(function) if function.signature.name in wanted else ():
+            function.signature.control_output.append(name)
+            function.control_ret[name] = name
+            is_new = True
+    if is_new:
+        graph.library.CopyFrom(library)
+    return is_new
+
+
+def _unawaited(function: Message) -> list[str]:
+    """The names of the ops with side effects that the function may end before."""
+    if any(node.op in V1_CONTROL_FLOW for node in function.node_def):
+        return []
+    node_of_name = {node.name: node for node in function.node_def}
+    awaited: set[str] = set()
+    waiting = list(function.control_ret.values())
+    while waiting:
+        name = waiting.pop()
+        if name in node_of_name and name not in awaited:
+            awaited.add(name)
+            waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
+    taken = {*function.signature.control_output, *function.control_ret}
+    return [name for name, node in node_of_name.items() if name not in awaited | taken and _has_side_effects(node)]
+
+
+def _has_side_effects(node: Message) -> bool:
+    definition = op_def_registry.get(node.op)
+    return definition is not None and definition.is_stateful
+
+
 def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
     """The unchanged nodes of the file in its order, then the new ones by name; the functions unchanged."""
     original = {node.name: node for node in messages.nodes}
@@ -137,7 +220,7 @@ def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
             nodes.append(_as_it_was(made.pop(name), node))
     nodes += (made[name] for name in sorted(made))
     keep_together(nodes, original.keys() - {node.name for node in nodes})
-    return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
+    return replace(messages, nodes=nodes, rest=with_called_functions(nodes, messages.rest))
 
 
 def _as_it_was(made: Message, original: Message) -> Message:
@@ -152,7 +235,9 @@ def _as_it_was(made: Message, original: Message) -> Message:
     return made
 
 
-def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
+def _notes(
+    messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages, unordered: Collection[str]
+) -> list[str]:
     """Sentences on the calls that were inlined and on those that were not."""
     functions = {function.signature.name: function for function in inlined.rest.library.function}
     left = {node.name: node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)}
@@ -168,6 +253,12 @@ def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMess
         notes.append(
             "TensorFlow does not inline these calls, so each stays one op, whose cost is that of all ops in it: "
             f"{_types(list(left.values()))}."
+        )
+    if left and unordered:
+        more = ", …" * (len(unordered) > TYPES_SHOWN)
+        notes.append(
+            "The file does not define these custom ops, so the order of their outputs is unknown, and their functions "
+            f"are not inlined: {', '.join(map(shortened, sorted(unordered)[:TYPES_SHOWN]))}{more}."
         )
     return notes
 

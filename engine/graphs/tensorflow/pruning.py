@@ -1,6 +1,7 @@
 """Reduces a GraphDef to the ops that some ops need, and its library to the called functions. Runs in the child."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
@@ -44,7 +45,7 @@ def reduced(messages: GraphMessages, needed: Set[str]) -> GraphMessages:
     gone = {node.name for node in messages.nodes} - needed
     nodes = [_own_if_tied(node, gone) for node in messages.nodes if node.name in needed]
     keep_together(nodes, gone)
-    return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
+    return replace(messages, nodes=nodes, rest=with_called_functions(nodes, messages.rest))
 
 
 def _own_if_tied(node: Message, gone: Set[str]) -> Message:

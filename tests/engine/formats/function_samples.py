@@ -137,6 +137,51 @@ def branches() -> Any:
     return definition
 
 
+def pruned() -> Any:
+    """Calls that do not name their side effects, and take constants: plain, in a loop, in another call; one output is
+    not taken."""
+    with tf.Graph().as_default() as graph:
+        inputs = v1.placeholder(tf.float32, [4, WIDTH], name="inputs")
+        count = v1.get_variable("count", [], use_resource=True)
+
+        def clip(x: Any, low: Any, high: Any) -> Any:
+            clipped = tf.clip_by_value(x, low, high)
+            return clipped * count.assign_add(high).read_value(), clipped + 1.0
+
+        wrapped = v1.wrap_function(clip, [tf.TensorSpec([4, WIDTH]), tf.TensorSpec([]), tf.TensorSpec([])])
+        inner = wrapped.prune(wrapped.inputs[:3], wrapped.outputs)
+        around = v1.wrap_function(
+            lambda x: inner(x, tf.constant(0.1), tf.constant(0.5))[0], [tf.TensorSpec([4, WIDTH])]
+        )
+        outer = around.prune(around.inputs[:1], around.outputs[0])
+        first, _ = inner(inputs, tf.constant(0.0), tf.constant(0.6))
+        second = outer(first)
+        body = lambda step, x: (step + 1, inner(x, tf.constant(-1.0), tf.constant(0.7))[0])  # noqa: E731
+        _, third = tf.while_loop(lambda step, _: step < 3, body, (0, second))
+        tf.reduce_sum(third, name="loss")
+    return graph.as_graph_def()
+
+
+def not_inlined() -> Any:
+    """A call with Switch and Merge in its function, whose side effect may not run, and constants among its inputs."""
+    with tf.Graph().as_default() as graph:
+        inputs = v1.placeholder(tf.float32, [4, WIDTH], name="inputs")
+        count = v1.get_variable("count", [], use_resource=True)
+
+        def choose(x: Any, low: Any, high: Any) -> Any:
+            below, above = tf.raw_ops.Switch(data=high, pred=tf.reduce_sum(x) > low)
+            with tf.control_dependencies([above]):
+                counted = count.assign_add(0.5).read_value()
+            y, _ = tf.raw_ops.Merge(inputs=[below * 2.0, above + counted])
+            return x * y, x + high
+
+        wrapped = v1.wrap_function(choose, [tf.TensorSpec([4, WIDTH]), tf.TensorSpec([]), tf.TensorSpec([])])
+        pruned_one = wrapped.prune(wrapped.inputs[:3], wrapped.outputs)
+        first, _ = pruned_one(inputs, tf.constant(0.0), tf.constant(0.6))
+        tf.reduce_sum(first, name="loss")
+    return graph.as_graph_def()
+
+
 SAVED_MODELS: dict[str, Callable[[Path], None]] = {"module": save_module, "keras": save_keras}
 GRAPHS: dict[str, Callable[[], Any]] = {
     "calls": calls,
@@ -144,6 +189,8 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     "compiled": compiled,
     "captured": captured,
     "branches": branches,
+    "pruned": pruned,
+    "not inlined": not_inlined,
 }
 
 

@@ -289,18 +289,6 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         caller("c", "f") + library(function("f"), function("g"), function("f")),
         "f: two functions have this name; allowed: unique names",
     ),
-    "an unknown op beside a call": (
-        ".pb",
-        caller("c", "f") + node("m", "Mystery") + library(function("f")),
-        "op 1 (m): its type Mystery is not TensorFlow's own, so functions cannot be inlined; "
-        "allowed: ops that TensorFlow knows, or no functions",
-    ),
-    "an unknown op in a function": (
-        ".pb",
-        caller("c", "f") + library(function("f", text(1, "m") + text(2, "Mystery"))),
-        "op 0 (m) of function f: its type Mystery is not TensorFlow's own, so functions cannot be inlined; "
-        "allowed: ops that TensorFlow knows, or no functions",
-    ),
     "an input without a type beside a call": (
         ".pb",
         caller("c", "f") + node("x", "Placeholder", attributes=NO_TYPE + NO_SHAPE) + library(function("f")),

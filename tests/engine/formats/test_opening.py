@@ -37,8 +37,12 @@ CASES: dict[str, tuple[str, str]] = {
     "compiled": ("compiled.pb", ""),
     "captured": ("captured.pb", ""),
     "branches": ("branches.pb", ""),
+    "pruned": ("pruned.pb", ""),
+    "not inlined": ("not inlined.pb", ""),
 }
 """file and signature"""
+LEFT = {"compiled": ["PartitionedCall"], "not inlined": ["StatefulPartitionedCall"]}
+"""file → the calls that stay one op"""
 
 
 class Case(NamedTuple):
@@ -111,7 +115,13 @@ def test_what_is_read_gives_what_the_file_gives(results: dict[str, Any], name: s
 
 
 def test_side_effects_of_functions_stay(results: dict[str, Any]) -> None:
-    for name, variable in [("loop", "count"), ("train", "weights"), ("calls", "weights"), ("training", "weights")]:
+    for name, variable in [
+        ("loop", "count"),
+        ("train", "weights"),
+        ("calls", "weights"),
+        ("training", "weights"),
+        ("pruned", "count"),
+    ]:
         assert variable in results[name][1][1]
     first, second = results["train"][1][0]
     assert first != second
@@ -120,7 +130,16 @@ def test_side_effects_of_functions_stay(results: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_no_call_is_left_that_can_be_inlined(cases: dict[str, Case], name: str) -> None:
     left = [op_type for op_type in cases[name].graph.op_types if op_type in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW]
-    assert left == (["PartitionedCall"] if name == "compiled" else [])
+    assert left == LEFT.get(name, [])
+
+
+def test_a_call_that_is_left_is_the_file_s_own(folder: Path, cases: dict[str, Case]) -> None:
+    before, after = (
+        next(node for node in read_messages(path.read_bytes(), ".pb").nodes if node.op == "StatefulPartitionedCall")
+        for path in (folder / "not inlined.pb", cases["not inlined"].path)
+    )
+    assert before == after
+    assert len(before.input) == 4
 
 
 def test_a_loop_is_one_frame_and_its_back_edges_make_no_cycle(cases: dict[str, Case]) -> None:

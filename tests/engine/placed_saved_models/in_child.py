@@ -1,7 +1,11 @@
 """Saves samples and writes them placed, in one child."""
 
+import hashlib
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+from unittest.mock import patch
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
@@ -42,3 +46,48 @@ def save_sample_in_child(order: dict[str, Json], folder: Path, _report_progress:
     SAMPLES[name][0](folder / "model")
     zipped(Path(cast(str, order["folder"])), name, folder / "model")
     return {}, {}
+
+
+class OrderedSet(set[Any]):
+    """A set of ops in an order of their names, in place of the order of their addresses; handles first, or last."""
+
+    seed = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        def place(op: Any) -> tuple[bool, bytes]:
+            gives_handle = any(output.dtype.name == "resource" for output in op.outputs)
+            return gives_handle is bool(self.seed % 2), hashlib.sha256(f"{self.seed} {op.name}".encode()).digest()
+
+        return iter(sorted(super().__iter__(), key=place))
+
+
+def load_in_orders_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """By name, in how many of the orders the placed SavedModel loads; a file written with shared handles among them."""
+    from experiments.placed.samples import write_placed_saved_model_here
+
+    source, names = Path(cast(str, order["folder"])), cast(list[str], order["names"])
+    shared = folder / "shared handles.zip"
+    with patch("engine.formats.saved_model.making.give_own_handles", return_value=[]):
+        write_placed_saved_model_here(source / f"{names[0]}.zip", shared, folder / "writing", 1, 0)
+    loads: dict[str, Json] = {}
+    for path in [shared, *(source / f"{name}-placed.zip" for name in names)]:
+        report_progress(path.stem, len(loads), len(names) + 1)
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder / path.stem)
+        name = path.stem.removesuffix("-placed")
+        loads[name] = sum(_loads(folder / path.stem, seed) for seed in range(cast(int, order["orders"])))
+    return {}, loads
+
+
+def _loads(model: Path, seed: int) -> bool:
+    """Whether it loads if TensorFlow breaks cycles in the order of this seed."""
+    import tensorflow as tf
+    from tensorflow.python.eager import lift_to_graph
+
+    OrderedSet.seed = seed
+    with patch.object(lift_to_graph, "set", OrderedSet, create=True):
+        try:
+            tf.saved_model.load(str(model))
+        except ValueError:
+            return False
+    return True

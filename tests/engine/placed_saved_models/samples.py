@@ -176,6 +176,69 @@ def first_form(folder: Path) -> None:
         builder.save()
 
 
+def writing_loops(folder: Path) -> None:
+    """Variables and a table written in a loop, in a loop and a condition in it, before and after it; steps of SGD."""
+    model = tf.Module()
+    model.cache, model.scores = tf.Variable(tf.zeros([2, 4])), tf.Variable(tf.ones([3, 3]))
+    model.weights, model.slots = tf.Variable(tf.ones([4, 4]) * 0.2), tf.Variable(tf.zeros([4, 4]))
+    model.table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, 0.0)
+    model.table.insert(tf.constant([0], tf.int64), tf.constant([0.5]))
+
+    def serve(inputs: Any) -> Any:
+        model.cache.scatter_nd_update([[0]], inputs[:1])
+        for step in tf.range(3):
+            model.cache.scatter_nd_update([[step % 2]], inputs[:1] * tf.cast(step, tf.float32))
+            model.cache[1:2, :2].assign(inputs[:1, 2:])
+            model.cache.scatter_add(tf.IndexedSlices(inputs[0], 1))
+            gradient = tf.matmul(inputs, tf.tanh(tf.matmul(inputs, model.weights)), transpose_a=True)
+            tf.raw_ops.ResourceApplyMomentum(
+                var=model.weights.handle, accum=model.slots.handle, lr=0.1, grad=gradient, momentum=0.5
+            )
+            key = tf.cast(step, tf.int64)[None]
+            model.table.insert(key, model.table.lookup(key) + 1.0)
+            for other in tf.range(2):
+                model.scores.scatter_nd_update([[other, other]], [tf.reduce_sum(model.cache)])
+                if tf.reduce_sum(model.scores) > 1.0:
+                    model.scores.scatter_nd_add([[0, other]], [1.0])
+                else:
+                    model.scores.scatter_nd_sub([[0, other]], [1.0])
+        model.cache.scatter_nd_update([[1]], inputs[1:2])
+        held = {"cache": model.cache, "scores": model.scores, "weights": model.weights}
+        counted = model.table.lookup(tf.range(3, dtype=tf.int64))
+        return {"counted": counted} | {name: variable.read_value() for name, variable in held.items()}
+
+    served = tf.function(serve, [tf.TensorSpec([2, 4], tf.float32, name="inputs")])
+    tf.saved_model.save(model, str(folder), signatures={"serving_default": served})
+
+
+def first_form_loops(folder: Path) -> None:
+    """What TensorFlow 1 saved: ref and resource variables written in a while loop, its gradient, and TensorArrays."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default(), v1.Session() as session:
+        inputs = v1.placeholder(tf.float32, [2, 4], name="inputs")
+        ref = v1.get_variable("ref", initializer=tf.ones([3, 4]) * 0.5, use_resource=False)
+        resource = v1.get_variable("resource", initializer=tf.ones([4, 4]) * 0.1, use_resource=True)
+
+        def body(step: Any, net: Any, kept: Any) -> Any:
+            writes = [v1.scatter_nd_update(ref, [[step % 3]], net[:1]), resource.scatter_nd_add([[0, 1]], [0.25])]
+            with tf.control_dependencies(writes):
+                net = tf.tanh(tf.matmul(net, resource.read_value()) + ref[:1])
+            return step + 1, net, kept.write(step, net)
+
+        kept = tf.TensorArray(tf.float32, 5, element_shape=[2, 4])
+        _, net, kept = v1.while_loop(lambda step, *_: step < 5, body, [0, inputs, kept])
+        _, last = v1.while_loop(
+            lambda step, _: step < 3, lambda step, one: (step + 1, tf.tanh(tf.matmul(one, resource))), [0, inputs]
+        )
+        outputs = {"net": net, "kept": kept.stack(), "gradient": tf.gradients(tf.reduce_sum(last), [inputs])[0]}
+        session.run(v1.global_variables_initializer())
+        builder = v1.saved_model.Builder(str(folder))
+        signature = v1.saved_model.predict_signature_def({"inputs": inputs}, outputs)
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+    v1.enable_control_flow_v2()
+
+
 SAMPLES: dict[str, tuple[Callable[[Path], None], str]] = {
     "dense": (dense, ""),
     "convolution": (convolution, ""),
@@ -189,5 +252,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], None], str]] = {
     "compiled": (compiled, ""),
     "without variables": (without_variables, ""),
     "first form": (first_form, ""),
+    "writing loops": (writing_loops, ""),
+    "first form loops": (first_form_loops, ""),
 }
 """name → (what saves it in a folder, the signature that is placed; empty: the usual one)"""

@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -10,6 +11,7 @@ from engine.events import Json
 from experiments.placed.saved_model import Checked, check_all
 
 DEVICES = 3
+ORDERS = 12
 LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)
 LEAST_EXECUTED = {
     "dense": 30,
@@ -24,6 +26,8 @@ LEAST_EXECUTED = {
     "compiled": 15,
     "without variables": 8,
     "first form": 15,
+    "writing loops": 200,
+    "first form loops": 80,
 }
 """sample → ops that the signature must run, so that nothing is held that was never looked at"""
 
@@ -66,3 +70,11 @@ def test_variables_and_assets_are_those_of_the_upload_and_nothing_else_is_there(
     assert folders <= {"saved_model.pb", "variables", "assets"}
     assert [path for path in there if path.startswith("assets/") and path not in kept] == []
     assert ("variables" in folders) == (name != "without variables")
+
+
+def test_a_file_with_loops_loads_in_any_order(written: Path) -> None:
+    order: dict[str, Json] = {"folder": str(written), "names": ["writing loops", "first form loops", "recurrent"]}
+    in_child = "tests.engine.placed_saved_models.in_child:load_in_orders_in_child"
+    _, loads = run_in_child(in_child, order | {"orders": ORDERS}, LIMITS, task="loading")
+    assert loads.pop("shared handles") != ORDERS, "the orders find what does not load"
+    assert loads == dict.fromkeys(cast(list[str], order["names"]), ORDERS)
