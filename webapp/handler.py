@@ -25,6 +25,8 @@ from django.urls import resolve
 
 from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
 from webapp.body_pace import Receive
+from webapp.large_answers import held
+from webapp.user_errors import BusyError, unavailable
 
 PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health", "explaining"
 THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: 2}
@@ -86,7 +88,14 @@ class PooledHandler(ASGIHandler):
         """Middleware and view, with this thread's connection to the database."""
         close_old_connections()
         try:
-            return self.get_response(request)
+            answer = self.get_response(request)
+            try:
+                return held(answer)
+            except (BusyError, OSError) as error:
+                refusal = unavailable(request, error)
+                if refusal is None:
+                    raise
+                return refusal
         finally:
             close_old_connections()
 

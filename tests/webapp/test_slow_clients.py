@@ -25,6 +25,7 @@ GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a second instead of ten and thirty seconds."""
     monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", WINDOW_SECONDS)
+    monkeypatch.setattr(connections, "READ_WITHIN_SECONDS", WINDOW_SECONDS)
     monkeypatch.setattr(body_pace, "WINDOW_SECONDS", WINDOW_SECONDS)
 
 
@@ -41,13 +42,13 @@ async def echo(scope: dict[str, Any], receive: Receive, send: Any) -> None:
 
 
 @contextlib.asynccontextmanager
-async def server() -> AsyncIterator[int]:
-    """The web server with our protocol and limits, around `echo`; yields its port."""
+async def server(inner: Any = echo) -> AsyncIterator[int]:
+    """The web server with our protocol and limits, around `inner`; yields its port."""
 
     async def no_larger_limit(_path: str) -> None:
         return None
 
-    application: Any = BodyLimit(echo, 1024**2, no_larger_limit)
+    application: Any = BodyLimit(inner, 1024**2, no_larger_limit)
     config = uvicorn.Config(application, port=0, http=BoundedProtocol, lifespan="off", log_level="critical")
     running = uvicorn.Server(config)
     serving = asyncio.create_task(running.serve())
@@ -148,6 +149,89 @@ def test_an_answer_may_take_longer_than_the_limits() -> None:
         return await pace.receive(), True
 
     assert asyncio.run(wait()) == ({"type": "http.disconnect"}, True)
+
+
+ANSWER_BYTES = 32 * 1024**2
+"""more than the operating system takes for one connection"""
+
+
+class Large:
+    """Answers each request with so many bytes in pieces; it counts those that the server has taken."""
+
+    def __init__(self, last_bytes: int = 0) -> None:
+        self.last_bytes = last_bytes
+        self.taken_bytes = 0
+        self.ended = asyncio.Event()
+
+    async def __call__(self, _scope: dict[str, Any], receive: Receive, send: Any) -> None:
+        await receive()
+        length = b"%d" % (ANSWER_BYTES + self.last_bytes)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        gone = asyncio.ensure_future(receive())
+        while self.taken_bytes < ANSWER_BYTES and not gone.done():
+            await send({"type": "http.response.body", "body": bytes(65_536), "more_body": True})
+            self.taken_bytes += 65_536
+        if not gone.done():
+            await send({"type": "http.response.body", "body": bytes(self.last_bytes)})
+        gone.cancel()
+        self.ended.set()
+
+
+def asked(port: int) -> socket.socket:
+    """A connection with a request; nothing has been read."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.setblocking(False)
+    connection.sendall(GET)
+    return connection
+
+
+def test_an_answer_that_is_not_read_is_ended() -> None:
+    async def ask() -> Large:
+        large = Large()
+        async with server(large) as port:
+            with asked(port):
+                await large.ended.wait()
+        return large
+
+    assert asyncio.run(ask()).taken_bytes < ANSWER_BYTES
+
+
+def test_the_last_bytes_of_an_answer_have_the_same_limit() -> None:
+    """The application has ended, and the connection would be closed once these bytes are taken."""
+
+    async def ask() -> tuple[bytes, int]:
+        async def all_at_once(_scope: dict[str, Any], receive: Receive, send: Any) -> None:
+            await receive()
+            headers = [(b"content-length", b"%d" % ANSWER_BYTES), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": bytes(ANSWER_BYTES)})
+
+        async with server(all_at_once) as port:
+            with asked(port) as connection:
+                await asyncio.sleep(2 * WINDOW_SECONDS)
+                read = await _all_that_comes(connection)
+                return read[:12], len(read)
+
+    start, length = asyncio.run(ask())
+    assert start == b"HTTP/1.1 200"
+    assert length < ANSWER_BYTES
+
+
+def test_an_answer_that_is_read_slowly_comes_whole() -> None:
+    async def ask() -> tuple[int, float]:
+        loop = asyncio.get_running_loop()
+        large = Large(last_bytes=1)
+        async with server(large) as port:
+            with asked(port) as connection:
+                begun, length = loop.time(), 0
+                while length < ANSWER_BYTES:
+                    await asyncio.sleep(WINDOW_SECONDS / 10)
+                    length += len(await loop.sock_recv(connection, ANSWER_BYTES // 32))
+                return length, loop.time() - begun
+
+    length, seconds = asyncio.run(ask())
+    assert length > ANSWER_BYTES
+    assert seconds > 2 * WINDOW_SECONDS, "over several limits"
 
 
 def test_a_connection_beyond_the_bound_is_503_and_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
