@@ -1,7 +1,7 @@
 """The web server's side of connections: `uvicorn --http webapp.connections:BoundedProtocol`.
 
-uvicorn waits without an end for a request's headers and for a client to read its answer, and takes connections until the
-process has no file left for anything else.
+uvicorn waits without an end for a request's headers, and for a client to read its answer; it takes connections until
+the process has no file left for anything else.
 """
 
 import asyncio
