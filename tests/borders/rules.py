@@ -31,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.security_headers",
         "webapp.static_files",
         "webapp.body_limit",
+        "webapp.stored_paths",
         "webapp.large_answers",
         "webapp.handler",
     ),

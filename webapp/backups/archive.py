@@ -45,6 +45,8 @@ class Manifest:
     """app.table → number of rows"""
     entries: dict[str, tuple[int, str]] = field(default_factory=dict)
     """name → (bytes, SHA-256)"""
+    missing: list[str] | None = None
+    """names of the files that rows refer to and that the machine did not have; None in backups of before 0.3.0"""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON."""
@@ -56,6 +58,7 @@ class Manifest:
             "migrations": [list(node) for node in self.migrations],
             "rows": self.rows,
             "entries": {name: list(entry) for name, entry in self.entries.items()},
+            "missing": self.missing,
         }
 
     @staticmethod
@@ -67,6 +70,7 @@ class Manifest:
             str(value["created_at"]),
             {str(table): int(count) for table, count in value["rows"].items()},
             {str(name): (int(size), str(digest)) for name, (size, digest) in value["entries"].items()},
+            None if value.get("missing") is None else [str(name) for name in value["missing"]],
         )
 
 
@@ -172,10 +176,13 @@ class ArchiveReader:
                     raise self._damaged(name)
                 yield piece
 
-    def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of an entry. Raises BackupError."""
+    def lines(self, name: str, most_bytes: int) -> Iterator[bytes]:
+        """The lines of an entry, none longer than `most_bytes`. Raises BackupError."""
         with self._reading(name), self._zip.open(name) as entry:
-            yield from entry
+            while line := entry.readline(most_bytes + 1):
+                if len(line) > most_bytes:
+                    raise BackupError(f"{self._path} has a row in {name} that is too long; allowed: {most_bytes} bytes")
+                yield line
 
     def _read_manifest(self) -> Manifest:
         try:

@@ -89,9 +89,10 @@ def _back_up(path: Path) -> BackupReport:
         manifest = Manifest(api.VERSION, migrations, datetime.now(UTC).isoformat(timespec="seconds"))
         tables = tables_at(migrations)
         missing = _write_snapshot(archive, manifest, tables, links)
+        manifest.missing = sorted(entry_of(path) for path in missing)
         files = sorted(file for folder in FILE_FOLDERS for file in (links / folder).iterdir())
         for file in files:
-            archive.write(f"files/{file.parent.name}/{file.name}", _pieces(file))
+            archive.write(entry_of(file), _pieces(file))
         return BackupReport(sum(manifest.rows.values()), len(files), sorted(missing), archive.finish(manifest))
 
 
@@ -155,7 +156,7 @@ def _link_files(tables: list[TableModel], links: Path) -> set[Path]:
     for folder in FILE_FOLDERS:
         shutil.rmtree(links / folder, ignore_errors=True)
         (links / folder).mkdir()
-    for path, expected in _files_of(tables):
+    for path, expected in files_of_rows(tables):
         try:
             os.link(path, links / path.parent.name / path.name)
         except FileNotFoundError:
@@ -164,7 +165,12 @@ def _link_files(tables: list[TableModel], links: Path) -> set[Path]:
     return missing
 
 
-def _files_of(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
+def entry_of(path: Path) -> str:
+    """The name of a stored file's entry."""
+    return f"files/{path.parent.name}/{path.name}"
+
+
+def files_of_rows(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
     """Each path that a row may have a file at, and whether the row says that it has one."""
     by_label = {table._meta.label_lower: table for table in tables}
     graphs = by_label["graphs.graph"]._default_manager.order_by("pk")
