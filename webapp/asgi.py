@@ -10,7 +10,9 @@ from django.db import connection, connections
 
 from webapp.body_limit import BodyLimit
 from webapp.handler import PooledHandler
+from webapp.jobs.background import send_in_background
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
+from webapp.temporary_files import use_own_folder
 
 KEEP_CONNECTIONS_SECONDS = 60
 """for which a thread keeps its connection to the database; each request checks that it still works"""
@@ -18,6 +20,8 @@ LOCK_SECONDS = 5
 """the longest wait for SQLite's lock; a user then gets 503 and a sentence, while a worker waits longer"""
 
 django.setup(set_prefix=False)
+use_own_folder()
+send_in_background()
 connections.settings["default"] |= {"CONN_MAX_AGE": KEEP_CONNECTIONS_SECONDS, "CONN_HEALTH_CHECKS": True}
 if connection.vendor == "sqlite":
     connections.settings["default"]["OPTIONS"] |= {"timeout": LOCK_SECONDS}

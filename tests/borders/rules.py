@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.static_files",
         "webapp.body_limit",
         "webapp.stored_paths",
+        "webapp.temporary_files",
         "webapp.large_answers",
         "webapp.handler",
     ),

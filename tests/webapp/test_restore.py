@@ -55,7 +55,7 @@ def expect_nothing(data_folder: Path) -> None:
     """Nothing was restored, not even in part."""
     assert not any(len(lines) > 1 for lines in all_rows().values())
     assert not [path for path in data_folder.rglob("*") if path.is_file()]
-    assert not list(data_folder.glob(".restore-*"))
+    assert not list(data_folder.glob("temporary/*"))
 
 
 @pytest.fixture

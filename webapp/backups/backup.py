@@ -11,15 +11,12 @@ import errno
 import logging
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from engine import api
@@ -30,12 +27,11 @@ from webapp.backups.rows import lines_of
 from webapp.backups.schema import TableModel, applied_migrations, tables_at
 from webapp.graphs.models import Graph
 from webapp.profiles.models import Profile
+from webapp.temporary_files import temporary_folder
 
 log = logging.getLogger(__name__)
 
 MOST_SNAPSHOTS = 10
-LINKS_PREFIX = ".backup-"
-OLD_LINKS_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def _note(write: Callable[[], None]) -> None:
 def _back_up(path: Path) -> BackupReport:
     if connection.in_atomic_block:
         raise AssertionError("a snapshot is a transaction of its own")
-    with ArchiveWriter(path) as archive, _links_folder() as links:
+    with ArchiveWriter(path) as archive, temporary_folder() as links:
         migrations = applied_migrations()
         if not migrations:
             raise BackupError("the database has no tables yet: there is nothing to back up")
@@ -137,17 +133,6 @@ def _snapshot() -> Iterator[None]:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
-
-
-@contextmanager
-def _links_folder() -> Iterator[Path]:
-    """A folder for links to files, on the same disk; removes what killed backups have left."""
-    data_folder = Path(settings.DATA_FOLDER)
-    for left in data_folder.glob(f"{LINKS_PREFIX}*"):
-        if time.time() - left.stat().st_mtime > OLD_LINKS_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=LINKS_PREFIX, dir=data_folder) as folder:
-        yield Path(folder)
 
 
 def _link_files(tables: list[TableModel], links: Path) -> set[Path]:

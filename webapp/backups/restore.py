@@ -9,7 +9,6 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,9 +28,8 @@ from webapp.backups.row_values import most_line_bytes
 from webapp.backups.rows import columns_of, insert, reset_sequences
 from webapp.backups.schema import TableModel, applied_migrations, first_with_rows, migrate_to, require_known, tables_at
 from webapp.jobs.reaper import queue_all_again
+from webapp.temporary_files import temporary_folder
 from webapp.workers.models import Worker
-
-STAGE_PREFIX = ".restore-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +75,7 @@ def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) ->
     archive.verify()
     migrate_to(manifest.migrations)
     tables = tables_at(manifest.migrations)
-    with tempfile.TemporaryDirectory(prefix=STAGE_PREFIX, dir=data_folder) as folder:
-        stage = Path(folder)
+    with temporary_folder() as stage:
         _write_files(archive, stage)
         with _removed_on_failure(stage, data_folder) as move_into_place, transaction.atomic():
             _insert_rows(archive, tables)

@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -105,7 +104,7 @@ def _written(graph: Graph, device_of_op: Mapping[str, str], name: str) -> Iterat
     if not _writings.acquire(timeout=LONGEST_WAIT_SECONDS):
         raise BusyError(WAIT)
     try:
-        with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
+        with TemporaryDirectory() as folder:
             destination = Path(folder) / name
             reading = graph.own_options.reading
             api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits(), reading)
