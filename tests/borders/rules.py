@@ -36,7 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.large_answers",
         "webapp.handler",
     ),
-    ("webapp.body_pace", "webapp.connections"),
+    ("webapp.body_pace", "webapp.connections", "webapp.once_read_body", "webapp.upload_places"),
     (
         "webapp.broker_address",
         "webapp.database_address",

@@ -2,18 +2,22 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 
-from webapp import body_pace, connections
+from webapp import body_pace, connections, upload_places
 from webapp.body_limit import BodyLimit
 from webapp.body_pace import AsgiMessage, Receive
 from webapp.connections import BoundedProtocol, most_connections
+from webapp.once_read_body import OnceReadBody, punch
 from webapp.supervisor.parts import web_command
+from webapp.upload_places import BUSY
 
 WINDOW_SECONDS = 0.3
 PATIENCE_SECONDS = 60.0
@@ -42,13 +46,13 @@ async def echo(scope: dict[str, Any], receive: Receive, send: Any) -> None:
 
 
 @contextlib.asynccontextmanager
-async def server(inner: Any = echo) -> AsyncIterator[int]:
+async def server(inner: Any = echo, larger_limit_bytes: int | None = None) -> AsyncIterator[int]:
     """The web server with our protocol and limits, around `inner`; yields its port."""
 
-    async def no_larger_limit(_path: str) -> None:
-        return None
+    async def larger_limit(_path: str) -> int | None:
+        return larger_limit_bytes
 
-    application: Any = BodyLimit(inner, 1024**2, no_larger_limit)
+    application: Any = BodyLimit(inner, 1024**2, larger_limit)
     config = uvicorn.Config(application, port=0, http=BoundedProtocol, lifespan="off", log_level="critical")
     running = uvicorn.Server(config)
     serving = asyncio.create_task(running.serve())
@@ -232,6 +236,88 @@ def test_an_answer_that_is_read_slowly_comes_whole() -> None:
     length, seconds = asyncio.run(ask())
     assert length > ANSWER_BYTES
     assert seconds > 2 * WINDOW_SECONDS, "over several limits"
+
+
+UPLOAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\nConnection: close\r\n\r\n"
+
+
+def test_few_uploads_are_taken_at_once_and_the_others_are_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload_places, "MOST_UPLOADS", 2)
+    monkeypatch.setattr(upload_places, "LONGEST_WAIT_SECONDS", WINDOW_SECONDS)
+    monkeypatch.setattr(body_pace, "WINDOW_SECONDS", 30.0)
+    monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", 30.0)
+
+    async def ask() -> list[bytes]:
+        async with server(larger_limit_bytes=3_000_000) as port:
+            opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+            for _, writer in opened[:2]:
+                writer.write(UPLOAD + bytes(1000))
+            (third, third_writer), (small, small_writer), (later, later_writer) = opened[2:]
+            await asyncio.sleep(0.1)
+            third_writer.write(UPLOAD)
+            small_writer.write(GET.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nContent-Length: 3\r\n\r\nabc"))
+            answers = [await small.readline(), await third.read()]
+            monkeypatch.setattr(upload_places, "LONGEST_WAIT_SECONDS", 30.0)
+            later_writer.write(UPLOAD + bytes(2_000_000))
+            for reader, writer in opened[:2]:
+                writer.write(bytes(1_999_000))
+                answers.append(await reader.read())
+            answers.append(await later.read())
+            for _, writer in opened:
+                writer.close()
+            return answers
+
+    small, third, *whole = asyncio.run(ask())
+    assert small.startswith(b"HTTP/1.1 200 ")
+    assert third.startswith(b"HTTP/1.1 503 ") and b"retry-after: 5" in third.lower() and BUSY.encode() in third
+    assert all(answer.endswith(b"2000000") for answer in whole), "one waited for its place"
+
+
+def test_a_slow_upload_is_ended_while_another_waits_for_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload_places, "MOST_UPLOADS", 1)
+    monkeypatch.setattr(upload_places, "LONGEST_WAIT_SECONDS", 30.0)
+    monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", 30.0)
+
+    async def ask() -> tuple[bytes, bytes]:
+        async with server(larger_limit_bytes=3_000_000) as port:
+            slow, slow_writer = await asyncio.open_connection("127.0.0.1", port)
+            slow_writer.write(UPLOAD)
+            ended = asyncio.ensure_future(slow.read())
+            for _ in range(12):
+                slow_writer.write(bytes(500))
+                await asyncio.sleep(WINDOW_SECONDS / 4)
+            assert not ended.done(), "nobody waits: over the least pace"
+            other, other_writer = await asyncio.open_connection("127.0.0.1", port)
+            other_writer.write(UPLOAD + bytes(2_000_000))
+            while not ended.done():
+                slow_writer.write(bytes(500))
+                await asyncio.sleep(WINDOW_SECONDS / 4)
+            answers = await ended, await other.read()
+            for writer in (slow_writer, other_writer):
+                writer.close()
+            return answers
+
+    slow, other = asyncio.run(ask())
+    assert slow.startswith(b"HTTP/1.1 408 ")
+    assert other.endswith(b"2000000")
+
+
+def test_an_upload_takes_its_size_on_the_disk_once(tmp_path: Path) -> None:
+    """What is read of the spooled body is no longer there: the reader has written it to its own file."""
+    mebibyte = 1024**2
+    with OnceReadBody(mebibyte, dir=str(tmp_path)) as body:
+        for number in range(20):
+            body.write(bytes([number]) * mebibyte)
+        body.seek(0)
+        if not punch(body.fileno(), 0, 4096):
+            pytest.skip("this file system cannot give back a part of a file")
+        taken, pieces = [], []
+        while piece := body.read(mebibyte // 4):
+            pieces.append(piece[-1])
+            taken.append(os.fstat(body.fileno()).st_blocks * 512)
+        assert pieces == [number for number in range(20) for _ in range(4)]
+        assert all(bytes_ <= (21 - index // 4) * mebibyte for index, bytes_ in enumerate(taken)), taken
+        assert taken[-1] <= mebibyte
 
 
 def test_a_connection_beyond_the_bound_is_503_and_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
