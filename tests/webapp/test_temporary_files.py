@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.webapp.processes import Surroundings
 from webapp.backups.archive import ArchiveWriter
 from webapp.temporary_files import temporary_folder
 
@@ -107,3 +108,15 @@ def test_a_backup_removes_the_drafts_of_killed_ones(tmp_path: Path) -> None:
             writer.write("rows/a.b.jsonl", [b"[]\n"])
             writer._zip.close()
     assert sorted(path.name for path in folder.iterdir()) == [".other.part"]
+
+
+def test_a_killed_web_server_and_worker_leave_nothing_to_the_next_ones(around: Surroundings, folder: Path) -> None:
+    around.start_redis()
+    for _ in range(2):
+        server, _port = around.start_server()
+        worker = around.start_worker("gpu")
+        assert len(list(folder.iterdir())) == 2, "each has one, and those of the killed ones are gone"
+        for process in (server, worker):
+            process.signal(signal.SIGKILL)
+            process.exit_status()
+            process.expect_nothing_left()
