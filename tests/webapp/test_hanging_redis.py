@@ -69,7 +69,7 @@ def test_a_redis_that_has_just_failed_is_not_asked_at_once(monkeypatch: pytest.M
         return client(url)
 
     monkeypatch.setattr(notices, "_client", counted)
-    monkeypatch.setattr(notices, "_next_try_at", float("-inf"))
+    monkeypatch.setattr(notices, "_next_try_at", {})
     for _ in range(5):
         notices._send([run.id])
     assert len(tries) == 1

@@ -27,8 +27,8 @@ CHANNEL = "placeto:news"
 LONGEST_SEND_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 HEALTH_CHECK_SECONDS = 30
-_next_try_at = float("-inf")
-"""on the monotonic clock"""
+_next_try_at: dict[str, float] = {}
+"""address of a Redis that has just failed → when it is tried again, on the monotonic clock"""
 
 
 def announce(*job_ids: uuid.UUID) -> None:
@@ -42,11 +42,11 @@ def _send(job_ids: Iterable[uuid.UUID]) -> None:
     if time.monotonic() < _next_try_at:
         return
     try:
-        client = _client(settings.NOTICES_URL)
+        client = _client(address)
         for job_id in job_ids:
             client.publish(CHANNEL, job_id.hex)
     except (RedisError, OSError) as error:
-        _next_try_at = time.monotonic() + RETRY_SECONDS
+        _next_try_at[address] = time.monotonic() + RETRY_SECONDS
         log.warning("Redis takes no notices; viewers look by themselves: %s", error)
 
 
