@@ -38,8 +38,8 @@ def announce(*job_ids: uuid.UUID) -> None:
 
 def _send(job_ids: Iterable[uuid.UUID]) -> None:
     """Send them, unless Redis has just failed: a job at work must not wait for it with each event."""
-    global _next_try_at
-    if time.monotonic() < _next_try_at:
+    address = settings.NOTICES_URL
+    if time.monotonic() < _next_try_at.get(address, float("-inf")):
         return
     try:
         client = _client(address)
