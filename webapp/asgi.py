@@ -8,9 +8,12 @@ import django
 from django.conf import settings
 from django.db import connection, connections
 
-from webapp.body_limit import BodyLimit
+from webapp.body_limit import BodyLimit, Scope, Send
+from webapp.body_pace import Receive
 from webapp.handler import PooledHandler
+from webapp.jobs.background import send_in_background
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
+from webapp.temporary_files import use_own_folder
 
 KEEP_CONNECTIONS_SECONDS = 60
 """for which a thread keeps its connection to the database; each request checks that it still works"""
@@ -21,4 +24,19 @@ django.setup(set_prefix=False)
 connections.settings["default"] |= {"CONN_MAX_AGE": KEEP_CONNECTIONS_SECONDS, "CONN_HEALTH_CHECKS": True}
 if connection.vendor == "sqlite":
     connections.settings["default"]["OPTIONS"] |= {"timeout": LOCK_SECONDS}
-application = BodyLimit(PooledHandler(), settings.FORM_LIMIT_BYTES, upload_limit_bytes)
+answers = BodyLimit(PooledHandler(), settings.FORM_LIMIT_BYTES, upload_limit_bytes)
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request; or prepare this process, when the server begins."""
+    if scope["type"] != "lifespan":
+        await answers(scope, receive, send)
+        return
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            use_own_folder()
+            send_in_background()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

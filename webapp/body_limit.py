@@ -1,4 +1,4 @@
-"""Refuses a body that is too large, whatever its Content-Length says, too slow, or too much for the disk."""
+"""Refuses a body: too large, whatever its Content-Length says, too slow, one too many, or too much for the disk."""
 
 import errno
 import json
@@ -8,6 +8,7 @@ from typing import Any
 
 from engine import api
 from webapp.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
+from webapp.upload_places import BUSY, UploadPlaces
 
 Scope = dict[str, Any]
 Send = Callable[[AsgiMessage], Awaitable[None]]
@@ -21,6 +22,7 @@ DISK_FULL = "The server's disk is full. Nothing was stored; try again once there
 TOO_SLOW = (
     f"The request came too slowly; allowed: at least {LEAST_BYTES_A_SECOND} bytes a second over {WINDOW_SECONDS:g} s."
 )
+_RETRY = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
 DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -39,6 +41,7 @@ class BodyLimit:
         self._application = application
         self._limit_bytes = limit_bytes
         self._larger_limit = larger_limit
+        self._places = UploadPlaces()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection of the server."""
@@ -49,7 +52,23 @@ class BodyLimit:
         if _content_length(scope) > limit_bytes:
             await _refuse(scope, send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(limit_bytes))
             return
-        pace = BodyPace(receive)
+        if not self._may_be_large(scope, limit_bytes):
+            await self._taken(scope, send, limit_bytes, BodyPace(receive))
+        elif await self._places.take():
+            try:
+                pace = BodyPace(receive, lambda: self._places.wanted)
+                await self._taken(scope, send, limit_bytes, pace)
+            finally:
+                self._places.give_back()
+        else:
+            await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, BUSY, _RETRY)
+
+    def _may_be_large(self, scope: Scope, limit_bytes: int) -> bool:
+        """Whether it is an upload that may be larger than other requests' bodies."""
+        has_length = bool(_headers(scope, b"content-length"))
+        return limit_bytes > self._limit_bytes and (not has_length or _content_length(scope) > self._limit_bytes)
+
+    async def _taken(self, scope: Scope, send: Send, limit_bytes: int, pace: BodyPace) -> None:
         read_bytes = 0
 
         async def receive_within_limit() -> AsgiMessage:
@@ -67,8 +86,7 @@ class BodyLimit:
         except BodyTooSlowError:
             await _refuse(scope, send, HTTPStatus.REQUEST_TIMEOUT, TOO_SLOW)
         except BodyWithoutSpaceError:
-            retry = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
-            await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, DISK_FULL, retry)
+            await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, DISK_FULL, _RETRY)
 
     async def _limit_of(self, scope: Scope) -> int:
         if scope["method"] != "POST":

@@ -10,6 +10,8 @@ Receive = Callable[[], Awaitable[AsgiMessage]]
 WINDOW_SECONDS = 30.0
 LEAST_BYTES_A_SECOND = 1024
 """over each window; a smaller body has to be complete by the end of one"""
+LEAST_WHILE_OTHERS_WAIT = 32 * 1024
+"""the same of an upload while others wait for its place"""
 
 
 class BodyTooSlowError(Exception):
@@ -19,8 +21,9 @@ class BodyTooSlowError(Exception):
 class BodyPace:
     """The body's messages, with a look at the pace at the end of each window."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
+    def __init__(self, receive: Receive, others_wait: Callable[[], bool] = lambda: False) -> None:
+        """With `others_wait` it must come faster, at `LEAST_WHILE_OTHERS_WAIT`."""
+        self._receive, self._others_wait = receive, others_wait
         self._is_complete = False
         self._begin_window()
 
@@ -35,7 +38,8 @@ class BodyPace:
                 async with asyncio.timeout_at(self._window_ends_at):
                     message = await self._receive()
             except TimeoutError:
-                if self._window_bytes < LEAST_BYTES_A_SECOND * WINDOW_SECONDS:
+                least = LEAST_WHILE_OTHERS_WAIT if self._others_wait() else LEAST_BYTES_A_SECOND
+                if self._window_bytes < least * WINDOW_SECONDS:
                     raise BodyTooSlowError from None
                 self._begin_window()
                 continue

@@ -10,7 +10,9 @@ from celery.signals import celeryd_after_setup, setup_logging
 from django.conf import settings
 
 from webapp import logs
+from webapp.jobs import careful_transport
 
+careful_transport.install()
 app = Celery("webapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -5,7 +5,7 @@ request from thread to thread for every middleware. Here a request waits for a t
 middleware and view in one go; a stream then goes on without a thread.
 """
 
-import tempfile
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +25,9 @@ from django.urls import resolve
 
 from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
 from webapp.body_pace import Receive
+from webapp.large_answers import held
+from webapp.once_read_body import OnceReadBody
+from webapp.user_errors import BusyError, unavailable
 
 PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health", "explaining"
 THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: 2}
@@ -37,6 +40,8 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 _slots = threading.BoundedSemaphore(THREADS[EXPLAINING])
 """what simulates for a page at a time, in whichever threads"""
+_spooling = ThreadPoolExecutor(2, thread_name_prefix="spooling")
+"""what writes the pieces of large bodies: few at a time, while the server's own thread goes on with other requests"""
 _threads = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind, count in THREADS.items()}
 
 
@@ -86,7 +91,14 @@ class PooledHandler(ASGIHandler):
         """Middleware and view, with this thread's connection to the database."""
         close_old_connections()
         try:
-            return self.get_response(request)
+            answer = self.get_response(request)
+            try:
+                return held(answer)
+            except (BusyError, OSError) as error:
+                refusal = unavailable(request, error)
+                if refusal is None:
+                    raise
+                return refusal
         finally:
             close_old_connections()
 
@@ -96,9 +108,7 @@ class PooledHandler(ASGIHandler):
         with ExitStack() as stack:
             try:
                 folder.mkdir(mode=0o700, exist_ok=True)
-                body = stack.enter_context(
-                    tempfile.SpooledTemporaryFile(settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=str(folder))
-                )
+                body = stack.enter_context(OnceReadBody(settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=str(folder)))
                 await _copy(receive, body)
             except OSError as error:
                 if error.errno in DISK_FAULTS:
@@ -119,11 +129,16 @@ def _kind_of(request: HttpRequest) -> str:
 
 async def _copy(receive: Receive, body: IO[bytes]) -> None:
     """Write the whole body, and return to its beginning. Raises RequestAborted, OSError."""
-    more = True
+    loop, size, more = asyncio.get_running_loop(), 0, True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise RequestAborted
-        body.write(message.get("body", b""))
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > settings.FILE_UPLOAD_MAX_MEMORY_SIZE:
+            await loop.run_in_executor(_spooling, body.write, piece)
+        else:
+            body.write(piece)
         more = message.get("more_body", False)
     body.seek(0)

@@ -39,7 +39,8 @@ MOST_ATTEMPTS = environment.integer("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highes
 """A job fails when its workers have stopped unexpectedly this many times without progress in between."""
 
 YIELD_AFTER_SECONDS = environment.seconds("PLACETO_YIELD_AFTER_SECONDS", 600.0, lowest=1.0, highest=7 * 86400.0)
-"""A run or a training that has worked this long goes back to its queue, at its next saved state, if others wait."""
+"""About how long a run or a training works before it goes back to its queue, at its next saved state, if others wait
+whose jobs are as long; a tenth of it if those have worked less. See `webapp.jobs.turns`."""
 
 EVENTS_DAYS = environment.integer("PLACETO_EVENTS_DAYS", 0, lowest=0, highest=36500)
 """The days after its end at which a run's events are thinned; 0: never."""

@@ -16,6 +16,8 @@ MOST_EPISODES = 2000
 """most episodes that a run emits beside its improvements: a hundred million would fill any disk"""
 SECONDS_BETWEEN_SIGNS = 2.0
 """longest time between two episodes of compiled code: after it the next chunk is emitted, improved or not"""
+FIRST_STATE_SECONDS = 1.0
+"""until the first saved state, from the start or from where a run goes on"""
 
 
 Tell: TypeAlias = Callable[[NDArray[np.int32]], SplitPlacement]
@@ -41,6 +43,7 @@ class Reporter:
         """the number of the last episode, emitted or not"""
         self.learning = LearningCurve()
         self._sign_seconds = self._state_seconds = ledger.clock()
+        self._until_state = FIRST_STATE_SECONDS
 
     def begin(self) -> None:
         """Begin the method's time."""
@@ -151,8 +154,12 @@ class Reporter:
         self._emit(LearnedPolicy(policy))
 
     def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
-        """Emit the method's state, at most every `every_seconds`."""
+        """Emit the method's state, at most every `every_seconds`; the first ones sooner.
+
+        The time between two doubles from `FIRST_STATE_SECONDS`, so that a run whose process is killed again and again
+        still makes progress.
+        """
         now = self._ledger.clock()
-        if now - self._state_seconds >= every_seconds:
-            self._state_seconds = now
+        if now - self._state_seconds >= min(self._until_state, every_seconds):
+            self._state_seconds, self._until_state = now, 2 * self._until_state
             self._emit(PlacerState(state()))

@@ -33,9 +33,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.security_headers",
         "webapp.static_files",
         "webapp.body_limit",
+        "webapp.stored_paths",
+        "webapp.temporary_files",
+        "webapp.large_answers",
         "webapp.handler",
     ),
-    ("webapp.body_pace", "webapp.connections"),
+    ("webapp.body_pace", "webapp.connections", "webapp.once_read_body", "webapp.upload_places"),
     (
         "webapp.broker_address",
         "webapp.database_address",

@@ -86,17 +86,23 @@ def test_a_part_that_is_stopped_is_ended_and_started_again(supervise: Callable[.
     assert running.exit_status() == 0
 
 
-def test_a_part_that_dies_five_times_ends_all_with_its_reason(
+def test_a_part_that_dies_again_and_again_leaves_the_others_alone(
     supervise: Callable[..., Started], tmp_path: Path
 ) -> None:
-    running = supervise(WITH_FAMILY, "echo READY; sleep 0.2; echo the disk burns; exit 3")
-    assert running.exit_status() == 1
-    assert running.left() == []
+    running = supervise(
+        "sleep 1001 & echo READY; exec sleep 1003", "echo READY; sleep 0.1; echo the disk burns; exit 3"
+    )
+    running.wait_for_line("all ready")
+    other = process_of(running, "sleep 1003")
+    running.wait_for_line("it starts again in 3.2 s")
     epitaph = f"placeto: part2 ended with status 3: the disk burns (more in {tmp_path}/part2.log)"
     assert [line for line in running.output().splitlines() if "placeto: part2" in line] == [
-        *[f"{epitaph}; it starts again in {wait:g} s" for wait in (0.1, 0.2, 0.4, 0.8)],
-        epitaph,
+        f"{epitaph}; it starts again in {wait:g} s" for wait in (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
     ]
+    assert process_of(running, "sleep 1003") == other
+    running.signal(signal.SIGTERM)
+    assert running.exit_status() == 0
+    assert running.left() == []
 
 
 def test_a_part_that_ends_well_is_started_again_too(supervise: Callable[..., Started]) -> None:

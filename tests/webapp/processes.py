@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -65,10 +66,15 @@ class Surroundings:
         self._redis_process.exit_status()
         self._redis.clean_up()
 
-    def ask_redis(self, *command: str) -> None:
-        """Send the broker a command."""
+    def ask_redis(self, *command: str | bytes) -> Any:
+        """Send the broker a command; returns its answer."""
         with Redis.from_url(redis_address(self._redis.url)) as client:
-            client.execute_command(*command)
+            return client.execute_command(*command)
+
+    def stop_redis(self, *, go_on: bool = False) -> None:
+        """Let the broker hang, or `go_on`: it takes connections, and answers nothing."""
+        assert self._redis_process is not None
+        self._redis_process.signal(signal.SIGCONT if go_on else signal.SIGSTOP)
 
     def forget_messages(self) -> None:
         """Lose all that the stopped broker has kept."""

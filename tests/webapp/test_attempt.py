@@ -11,6 +11,7 @@ from webapp.jobs.attempt import attempt, is_stop
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.heartbeat import Heartbeat
 from webapp.jobs.memory_kills import note_attempt
+from webapp.jobs.models import SavedState
 from webapp.jobs.reaper import give_back
 from webapp.runs.models import Run
 
@@ -119,6 +120,7 @@ def test_a_killed_process_is_tried_again_until_it_has_failed_too_often(run: Run,
         raise api.ChildKilledError("measuring was interrupted")
 
     settings.MOST_ATTEMPTS = 2
+    SavedState.objects.create(job_id=run.id, seq=1, state=b"")
     for attempts, status in ((1, Run.QUEUED), (2, Run.FAILED)):
         with attempt(claimed(run)):
             fail()

@@ -126,7 +126,7 @@ def test_others_write_meanwhile_and_it_keeps_the_state_of_its_start(
     assert len(rows_in(archive, "runs.run")) == 1
     assert files_in(archive) == {f"files/graphs/{stored_graph.id}.json": b"{}"}
     assert report.missing == []
-    assert not list(data_folder.glob(".backup-*"))
+    assert not list(data_folder.glob("temporary/*"))
 
 
 def test_a_file_that_goes_before_it_is_linked_goes_with_its_row(
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_nothing(
     with pytest.raises(BackupError, match=r"^the disk is full; nothing was written$"):
         back_up(archive)
     assert not list(archive.parent.iterdir())
-    assert not list(data_folder.glob(".backup-*"))
+    assert not list(data_folder.glob("temporary/*"))
     assert BackupRecord.objects.get().fault == "the disk is full; nothing was written"
 
 
@@ -210,5 +210,5 @@ def test_a_stop_leaves_nothing_and_is_noted(
     with pytest.raises(SystemExit):
         back_up(archive)
     assert not list(archive.parent.iterdir())
-    assert not list(data_folder.glob(".backup-*"))
+    assert not list(data_folder.glob("temporary/*"))
     assert BackupRecord.objects.get().fault == "it was stopped"

@@ -16,6 +16,7 @@ from tests.webapp.scripted_engine import Script, install, rows
 from webapp.jobs import attempt, cancelling, heartbeat, reaper
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import SavedState
+from webapp.jobs.reaper import TIMES_WITHOUT_STATE
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
 from webapp.runs.run_store import RunStore
@@ -214,8 +215,15 @@ def test_workers_that_die_after_some_progress_fail_no_run(run: Run, monkeypatch:
 
 
 def test_workers_that_die_without_progress_fail_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lives_of(run, monkeypatch, checkpoint_every=0) == settings.MOST_ATTEMPTS
+    """One without any saved state cannot show progress, and may be lost more often."""
+    assert lives_of(run, monkeypatch, checkpoint_every=0) == TIMES_WITHOUT_STATE * settings.MOST_ATTEMPTS
     assert run.status == Run.FAILED
+    assert "15 times without any progress in between" in run.error
+
+
+def test_workers_that_die_after_the_same_state_fail_the_run_sooner(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    SavedState.objects.create(job_id=run.id, seq=0, state=b"")
+    assert lives_of(run, monkeypatch, checkpoint_every=0) == settings.MOST_ATTEMPTS
     assert "5 times without any progress in between" in run.error
 
 

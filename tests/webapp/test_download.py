@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from engine import api
+from tests.webapp.downloads import content_of
 from tests.webapp.graph_files import node_link
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
@@ -35,11 +36,11 @@ def test_every_node_of_the_placed_graph_has_its_device(client: Client, done_run:
     placement = client.get(f"/runs/{done_run.id}/placement.json").json()
     assert sorted(placement) == sorted(NODES)
     assert set(placement.values()) <= {"/device:GPU:0", "/device:GPU:1"}
-    text = client.get(f"/runs/{done_run.id}/placed.pbtxt").content.decode()
+    text = content_of(client.get(f"/runs/{done_run.id}/placed.pbtxt")).decode()
     for node in text.split("node {")[1:]:
         name = node.partition('name: "')[2].partition('"')[0]
         assert f'device: "{placement[name]}"' in node
-    binary = client.get(f"/runs/{done_run.id}/placed.pb").content
+    binary = content_of(client.get(f"/runs/{done_run.id}/placed.pb"))
     assert all(name.encode() in binary for name in NODES)
     assert binary.count(b"/device:GPU:") == len(NODES)
 

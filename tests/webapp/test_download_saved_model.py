@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.test import Client
 
 from engine import api
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
 from tests.engine.formats.graphdef_samples import attribute, node, type_attribute
+from tests.webapp.downloads import content_of
 from tests.webapp.graph_files import graphdef
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
@@ -53,13 +53,10 @@ def placed(graph: Graph) -> Run:
 def pieces_of(client: Client, path: str) -> bytes:
     """What the address gives, piece by piece."""
 
-    async def joined() -> bytes:
-        return b"".join([piece async for piece in response.streaming_content])
-
     response: Any = client.get(path)
     assert response.streaming
     assert response.headers["Content-Type"] == "application/zip"
-    return async_to_sync(joined)()
+    return content_of(response)
 
 
 def test_a_saved_model_comes_back_placed_with_its_assets(client: Client, graph: Graph, data_folder: Path) -> None:

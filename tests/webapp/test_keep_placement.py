@@ -16,6 +16,7 @@ from engine import api
 from engine.bench.problems import regrouped
 from engine.files.tensor_file import unpack_tensors
 from engine.graphs.grouping.nesting import Levels
+from tests.webapp.downloads import content_of
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER
 from webapp import handler
@@ -176,9 +177,9 @@ def test_downloads_of_kept_and_hand_made_placements_have_the_same_content(client
     assert 'filename="my-graph-1-placement.json"' in placement["Content-Disposition"]
     sent = {"placement": json.dumps([1] * groups_of(run))}
     assert client.post(f"/runs/{run.id}/hand/placement.json", sent).content == placement.content
-    text = client.get(row["urls"]["downloads"]["placed.pbtxt"]).content
+    text = content_of(client.get(row["urls"]["downloads"]["placed.pbtxt"]))
     assert text.count(b'"/device:GPU:1"') == len(names_of(run))
-    assert client.post(f"/runs/{run.id}/hand/placed.pbtxt", sent).content == text
+    assert content_of(client.post(f"/runs/{run.id}/hand/placed.pbtxt", sent)) == text
     assert client.get(row["urls"]["downloads"]["placed.zip"]).status_code == 409
     assert client.post(f"/runs/{run.id}/hand/report.json", sent).status_code == 404
 

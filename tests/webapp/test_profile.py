@@ -13,6 +13,7 @@ from django.test import Client
 
 from engine import api
 from tests.webapp.conftest import MemoryBroker
+from tests.webapp.downloads import content_of
 from tests.webapp.graph_files import graphdef
 from tests.webapp.purge import purge
 from tests.webapp.states import state_of
@@ -145,7 +146,7 @@ def test_its_times_can_be_downloaded_and_used(
     assert "<b>save</b>" not in page
 
     answer = client.get(f"/profiles/{done.id}/run_metadata.pb")
-    assert answer.content == TIMES
+    assert content_of(answer) == TIMES
     assert answer.headers["Content-Disposition"] == 'attachment; filename="my-net-run-metadata.pb"'
 
     used = client.post(f"/profiles/{done.id}/use/")

@@ -24,6 +24,7 @@ from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
+MOST_LOSSES = reaper.TIMES_WITHOUT_STATE * settings.MOST_ATTEMPTS
 FRESH = timedelta(seconds=settings.STALE_AFTER_SECONDS - 5)
 
 
@@ -75,12 +76,12 @@ def test_it_leaves_runs_that_nobody_works_on_alone(run: Run) -> None:
 
 
 def test_too_many_attempts_are_a_failure_with_a_sentence(run: Run) -> None:
-    claimed(run, STALE, fruitless_attempts=settings.MOST_ATTEMPTS)
+    claimed(run, STALE, fruitless_attempts=MOST_LOSSES)
     reaper.reap(Run)
     run.refresh_from_db()
     assert run.status == Run.FAILED
     assert run.error == (
-        "Its worker stopped unexpectedly 5 times without any progress in between; it will not be tried again."
+        "Its worker stopped unexpectedly 15 times without any progress in between; it will not be tried again."
     )
     assert run.finished_at is not None
 
@@ -109,7 +110,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], *, bef
 
 
 @pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("attempts", [1, settings.MOST_ATTEMPTS])
+@pytest.mark.parametrize("attempts", [1, MOST_LOSSES])
 def test_a_run_that_is_cancelled_while_it_is_given_back_never_runs_again(
     run: Run, monkeypatch: pytest.MonkeyPatch, before: bool, attempts: int
 ) -> None:
@@ -118,7 +119,7 @@ def test_a_run_that_is_cancelled_while_it_is_given_back_never_runs_again(
     meanwhile(monkeypatch, lambda: cancelled.append(cancel(run)), before=before)
     reaper.reap(Run)
     run.refresh_from_db()
-    failed_first = not before and attempts == settings.MOST_ATTEMPTS
+    failed_first = not before and attempts == MOST_LOSSES
     assert cancelled == [not failed_first]
     assert run.status == (Run.FAILED if failed_first else Run.CANCELLED)
     assert run.finished_at is not None

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils.timezone import now
 
+from engine import api
 from webapp.backups.archive import ArchiveWriter, Manifest
 from webapp.backups.backup import back_up
 from webapp.backups.failure import BackupError
@@ -27,6 +28,7 @@ from webapp.jobs.models import Event, SavedState
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.stored_paths import stored_path
 from webapp.workers.models import Worker
 from webapp.workers.version import code_version, database_version
 
@@ -53,7 +55,7 @@ def expect_nothing(data_folder: Path) -> None:
     """Nothing was restored, not even in part."""
     assert not any(len(lines) > 1 for lines in all_rows().values())
     assert not [path for path in data_folder.rglob("*") if path.is_file()]
-    assert not list(data_folder.glob(".restore-*"))
+    assert not list(data_folder.glob("temporary/*"))
 
 
 @pytest.fixture
@@ -248,7 +250,87 @@ def _rows_that_are_none(entries: dict[str, bytes], manifest: dict[str, Any]) -> 
     list_entry(entries, manifest, "rows/jobs.savedstate.jsonl", b'["a"]\n[1]\n')
 
 
+def with_value(label: str, column: str, value: Any) -> Change:
+    """The backup with another value in the last row of a table."""
+
+    def change(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        name = f"rows/{label}.jsonl"
+        *lines, last = entries[name].splitlines()
+        row = json.loads(last)
+        row[json.loads(lines[0]).index(column)] = DEEP if value is DEEP else value
+        text = json.dumps(row).replace(json.dumps(DEEP), "[" * 100_000 + "]" * 100_000)
+        list_entry(entries, manifest, name, b"\n".join([*lines, text.encode(), b""]))
+
+    return change
+
+
+DEEP = "a hundred thousand levels"
+VALUES: list[tuple[str, str, Any, str]] = [
+    ("runs.run", "status", "flying", "as status; allowed: one of queued, running, done, failed, cancelled"),
+    ("graphs.graph", "status", "running", "as status; allowed: one of queued, reading, ready, failed, cancelled"),
+    ("graphs.graph", "suffix", "/../x", r"has '/\.\./x' as suffix; allowed: one of \.pb, "),
+    ("projects.project", "name", "x" * 1000, "as name; allowed: Ensure this value has at most 200 characters"),
+    ("projects.project", "name", "\ud800", "as name; allowed: a text without half characters"),
+    ("projects.project", "name", "a\0b", "as name; allowed: a text without NUL"),
+    ("projects.project", "name", 7, "has 7 as name; allowed: a value of type CharField"),
+    ("projects.project", "name", None, "has None as name; allowed: a value"),
+    (
+        "projects.project",
+        "name",
+        "x" * 1_000_000,
+        r"has a row in rows/projects\.project\.jsonl that is too long; allowed: ",
+    ),
+    ("graphs.graph", "project_id", 7, r"rows of graphs\.graph are not what its manifest promises"),
+    ("graphs.graph", "created_at", 7, r"rows of graphs\.graph are not what its manifest promises"),
+    ("graphs.graph", "options", DEEP, r"rows of graphs\.graph are not what its manifest promises"),
+    ("runs.run", "evaluations", 2**63, "as evaluations; allowed: Ensure this value is less than or equal to"),
+    ("runs.run", "evaluations", True, "has True as evaluations; allowed: a value of type BigIntegerField"),
+    ("runs.run", "seconds", float("nan"), "has nan as seconds; allowed: a finite number"),
+    ("runs.run", "drop_devices", 2, "has 2 as drop_devices; allowed: a value of type BooleanField"),
+    ("jobs.event", "data", "</script>", "as data; allowed: the text of a JSON object"),
+    ("jobs.savedstate", "state", "no base64!", r"rows of jobs\.savedstate are not what its manifest promises"),
+]
+
+
+def test_values_that_no_form_and_no_job_stores_are_refused(archive: Path, data_folder: Path) -> None:
+    empty(data_folder)
+    for label, column, value, sentence in VALUES:
+        with pytest.raises(BackupError, match=sentence):
+            restore(altered(archive, with_value(label, column, value)))
+    expect_nothing(data_folder)
+
+
+def _file_of_no_row(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    list_entry(entries, manifest, "files/graphs/" + 36 * "0" + ".pb", b"")
+
+
+def _row_without_its_file(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    [name] = [name for name in entries if name.startswith("files/")]
+    del entries[name], manifest["entries"][name]
+
+
+def test_files_that_the_original_lacked_are_counted(
+    archive: Path, data_folder: Path, graph: Graph, tmp_path: Path
+) -> None:
+    graph.source_path.unlink()
+    back_up(tmp_path / "without.zip")
+    empty(data_folder)
+    report = restore(tmp_path / "without.zip")
+    assert (report.files, report.missing_files) == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "..", "a\0b"])
+def test_no_path_leads_out_of_the_data_folder(name: str, data_folder: Path) -> None:
+    with pytest.raises(api.GraphError, match="the name of its stored file is unsafe"):
+        stored_path("graphs", name)
+    assert stored_path("graphs", "..a") == data_folder / "graphs" / "..a"
+    with pytest.raises(api.GraphError):
+        Graph(suffix="/../x").paths  # noqa: B018  it is made when it is asked for
+
+
 REFUSED: list[tuple[Change, str]] = [
+    (_file_of_no_row, r"^the backup is damaged: it has a file of no row, files/graphs/0{36}\.pb$"),
+    (_row_without_its_file, r"^the backup is damaged: it lacks a file of a row, files/graphs/[0-9a-f-]{36}\.json$"),
     (_slip, r"has an entry that no backup has: 'files/graphs/\.\./"),
     (_absolute, r"has an entry that no backup has: '/tmp/outside\.pb'"),
     (_other_folder, r"has an entry that no backup has: 'files/logs/web\.log'"),

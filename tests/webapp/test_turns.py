@@ -1,6 +1,9 @@
 """Owners of waiting jobs take turns in a queue."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +13,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs import turns
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import Turn
-from webapp.jobs.turns import do_next, next_in_turn, take_turn
+from webapp.jobs.turns import do_next, next_in_turn, others_wait, take_turn
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs import tasks
@@ -97,6 +100,108 @@ def test_a_job_that_another_worker_takes_first_is_passed_over(
     monkeypatch.setattr(Claim, "take", too_late)
     do_next(Run.QUEUE)
     assert done == ["other0"]
+
+
+class Clock:
+    """The clock of a queue's one worker: it moves as jobs work."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = 0.0
+        monkeypatch.setattr(turns, "timezone", SimpleNamespace(now=self.now))
+
+    def now(self) -> datetime:
+        return datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+
+def busy_worker(clock: Clock, until_seconds: float, waits: Callable[[str], list[float]]) -> list[tuple[float, str]]:
+    """When jobs of which owner began; `waits(owner)` are the seconds of its waiting jobs. Beats come every 30 s.
+
+    A job of an owner waits in the database while the owner's list has seconds, and yields as a real one does.
+    """
+    owners = {owner.graph.name: owner for owner in Run.objects.select_related("graph")}
+    began = []
+    while clock.seconds < until_seconds:
+        for name, run in owners.items():
+            Run.objects.filter(id=run.id).update(status=Run.QUEUED if waits(name) else Run.DONE)
+        chosen = next_in_turn(Run.QUEUE)
+        if chosen is None:
+            clock.seconds += 10
+            continue
+        [(name, run)] = [(name, run) for name, run in owners.items() if run.graph.project_id == chosen.owner_id]
+        take_turn(Run.QUEUE, chosen.owner_id)
+        Run.objects.filter(id=run.id).update(status=Run.RUNNING)
+        began.append((clock.seconds, name))
+        left, at_work = waits(name), clock.seconds
+        while left[0] > 0 and clock.seconds < until_seconds:
+            seconds = min(30.0, left[0])
+            left[0] -= seconds
+            clock.seconds += seconds
+            worked = clock.seconds - at_work
+            for other in owners.keys() - {name}:
+                Run.objects.filter(id=owners[other].id).update(status=Run.QUEUED if waits(other) else Run.DONE)
+            if left[0] > 0 and worked >= 60 and others_wait(run, worked):
+                break
+        if left[0] <= 0:
+            del left[0]
+        turns.count_work(Run.QUEUE, chosen.owner_id, clock.seconds - at_work)
+    return began
+
+
+def test_short_runs_pass_the_long_run_of_another_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A and B send a run of 2 s each 100 s, which waited for ten minutes of the long run before."""
+    clock = Clock(monkeypatch)
+    for name in ("long", "A", "B"):
+        runs_of(name, 1)
+    sent = {name: [100.0 * number for number in range(1, 36)] for name in ("A", "B")}
+    waiting: dict[str, list[float]] = {"long": [50_000.0], "A": [], "B": []}
+
+    def waits(name: str) -> list[float]:
+        while name in sent and sent[name] and sent[name][0] <= clock.seconds:
+            sent[name].pop(0)
+            waiting[name].append(2.0)
+        return waiting[name]
+
+    began = busy_worker(clock, 3600.0, waits)
+    assert all(len([1 for _, name in began if name == each]) >= 30 for each in "AB")
+    worked = 50_000.0 - waiting["long"][0]
+    assert worked > 3000, "the long run has most of the time"
+
+
+def test_two_long_runs_have_turns_of_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    for name in ("one", "two"):
+        runs_of(name, 1)
+    waiting = {name: [50_000.0] for name in ("one", "two")}
+    began = busy_worker(clock, 2 * 3600.0, waiting.__getitem__)
+    turns_of = [later - earlier for (earlier, _), (later, _) in pairwise(began)]
+    assert all(300 < seconds < 700 for seconds in turns_of), turns_of
+    worked = [50_000.0 - waiting[name][0] for name in ("one", "two")]
+    assert max(worked) - min(worked) < 700
+
+
+def test_an_owner_has_one_worker_before_another_has_two() -> None:
+    runs_of("both", 2)
+    runs_of("one", 1)
+    both = Run.objects.filter(graph__name="both")
+    first = both.order_by("created_at").first()
+    assert first is not None
+    turns.count_work(Run.QUEUE, Run.objects.get(graph__name="one").graph.project_id, 500.0)
+    assert Claim.take(Run, first.id) is not None
+    chosen = next_in_turn(Run.QUEUE)
+    assert chosen is not None
+    assert chosen.owner_id == Run.objects.get(graph__name="one").graph.project_id
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_a_clock_that_jumps_leaves_nobody_behind(days: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    owner = run.graph.project_id
+    turns.count_work(Run.QUEUE, owner, 500.0)
+    assert turns.recent_seconds(Turn.objects.get(), clock.now()) == 500.0
+    clock.seconds += 600
+    assert turns.recent_seconds(Turn.objects.get(), clock.now()) == pytest.approx(250.0)
+    clock.seconds += days * 86400
+    assert turns.recent_seconds(Turn.objects.get(), clock.now()) < 1e-3
 
 
 def test_old_turns_are_forgotten(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,3 +202,27 @@ def test_a_cancelled_run_that_does_not_stop_ends_with_its_processes_and_the_next
     )
     wait_for_status(following, data_folder, Run.DONE, Run.FAILED)
     assert (following.status, following.attempts) == (Run.DONE, 1)
+
+
+GARBAGE = (
+    *("garbage", "{}", "[]", "7", "null", "[" * 100_000, b"\xff\xfe", '{"properties": {}}'),
+    '{"body": "!", "headers": null, "properties": {"delivery_tag": "1", "delivery_info": {}}}',
+    '{"body": "a", "headers": {"task": "runs.place"}, '
+    '"properties": {"delivery_tag": "2", "body_encoding": "base64", "delivery_info": {}}}',
+    '{"body": "W10=", "headers": {"task": "runs.place", "id": "3"}, "content-type": "application/json", '
+    '"content-encoding": "utf-8", "properties": {"delivery_tag": "3", "body_encoding": "base64", "delivery_info": {}}}',
+)
+"""entries of a queue's list that are no messages, or messages of nobody's"""
+
+
+def test_garbage_in_a_queue_ends_no_worker(around: Surroundings, run: Run, data_folder: Path) -> None:
+    around.start_redis()
+    Run.objects.filter(id=run.id).update(status=Run.CANCELLED)
+    around.ask_redis("LPUSH", "gpu", *GARBAGE)
+    worker = around.start_worker("gpu", SCRIPTED)
+    eventually(lambda: around.ask_redis("LLEN", "gpu") == 0, "all of it is read")
+    Run.objects.filter(id=run.id).update(status=Run.QUEUED)
+    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
+    assert run.attempts == 1, logs(data_folder)
+    assert worker.pid in descendants(os.getpid()), logs(data_folder)
+    assert "an entry of a queue is no message and is dropped: JSONDecodeError" in logs(data_folder)

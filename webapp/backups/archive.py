@@ -5,6 +5,7 @@ rows/APP.TABLE.jsonl      one table (`rows`)
 files/graphs/NAME         one file of the data folder, and files/profiles/NAME
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ import secrets
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,7 @@ PIECE_BYTES = 1024**2
 COMPRESSION_LEVEL = 1
 """text of events becomes a sixth with it; level 6 takes three times as long for a seventh"""
 FILE_FOLDERS = ("graphs", "profiles")
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{16}\.part")
 _NAME = re.compile(r"rows/[a-z_]+\.[a-z_]+\.jsonl|files/(?:graphs|profiles)/[0-9a-f-]{36}(?:\.[A-Za-z0-9_]+)+")
 
 
@@ -45,6 +47,8 @@ class Manifest:
     """app.table → number of rows"""
     entries: dict[str, tuple[int, str]] = field(default_factory=dict)
     """name → (bytes, SHA-256)"""
+    missing: list[str] | None = None
+    """names of the files that rows refer to and that the machine did not have; None in backups of before 0.3.0"""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON."""
@@ -56,6 +60,7 @@ class Manifest:
             "migrations": [list(node) for node in self.migrations],
             "rows": self.rows,
             "entries": {name: list(entry) for name, entry in self.entries.items()},
+            "missing": self.missing,
         }
 
     @staticmethod
@@ -67,6 +72,7 @@ class Manifest:
             str(value["created_at"]),
             {str(table): int(count) for table, count in value["rows"].items()},
             {str(name): (int(size), str(digest)) for name, (size, digest) in value["entries"].items()},
+            None if value.get("missing") is None else [str(name) for name in value["missing"]],
         )
 
 
@@ -83,8 +89,14 @@ class ArchiveWriter:
         self._draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
 
     def __enter__(self) -> "ArchiveWriter":
+        """Begin, and remove the drafts of killed backups in the same folder: a draft is locked while it is written."""
+        for left in self._path.parent.iterdir():
+            if _DRAFT.fullmatch(left.name):
+                _remove_unless_held(left)
+        self._file = self._draft.open("xb")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
         self._zip = zipfile.ZipFile(
-            self._draft, "x", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=COMPRESSION_LEVEL
+            self._file, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=COMPRESSION_LEVEL
         )
         self._entries: dict[str, tuple[int, str]] = {}
         return self
@@ -96,6 +108,7 @@ class ArchiveWriter:
             self._zip.close()
         finally:
             self._draft.unlink(missing_ok=True)
+            self._file.close()
 
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add an entry."""
@@ -112,12 +125,18 @@ class ArchiveWriter:
         manifest.entries = self._entries
         self._zip.writestr(MANIFEST, json.dumps(manifest.to_json()))
         self._zip.close()
-        with self._draft.open("rb") as draft:
-            os.fsync(draft.fileno())
+        self._file.flush()
+        os.fsync(self._file.fileno())
         if self._path.exists():
             raise BackupError(f"{self._path} exists: name another file")
         self._draft.rename(self._path)
         return self._path.stat().st_size
+
+
+def _remove_unless_held(draft: Path) -> None:
+    with suppress(OSError), draft.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        draft.unlink()
 
 
 class ArchiveReader:
@@ -172,10 +191,13 @@ class ArchiveReader:
                     raise self._damaged(name)
                 yield piece
 
-    def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of an entry. Raises BackupError."""
+    def lines(self, name: str, most_bytes: int) -> Iterator[bytes]:
+        """The lines of an entry, none longer than `most_bytes`. Raises BackupError."""
         with self._reading(name), self._zip.open(name) as entry:
-            yield from entry
+            while line := entry.readline(most_bytes + 1):
+                if len(line) > most_bytes:
+                    raise BackupError(f"{self._path} has a row in {name} that is too long; allowed: {most_bytes} bytes")
+                yield line
 
     def _read_manifest(self) -> Manifest:
         try:

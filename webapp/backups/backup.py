@@ -11,15 +11,12 @@ import errno
 import logging
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from engine import api
@@ -30,12 +27,11 @@ from webapp.backups.rows import lines_of
 from webapp.backups.schema import TableModel, applied_migrations, tables_at
 from webapp.graphs.models import Graph
 from webapp.profiles.models import Profile
+from webapp.temporary_files import temporary_folder
 
 log = logging.getLogger(__name__)
 
 MOST_SNAPSHOTS = 10
-LINKS_PREFIX = ".backup-"
-OLD_LINKS_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +78,17 @@ def _note(write: Callable[[], None]) -> None:
 def _back_up(path: Path) -> BackupReport:
     if connection.in_atomic_block:
         raise AssertionError("a snapshot is a transaction of its own")
-    with ArchiveWriter(path) as archive, _links_folder() as links:
+    with ArchiveWriter(path) as archive, temporary_folder() as links:
         migrations = applied_migrations()
         if not migrations:
             raise BackupError("the database has no tables yet: there is nothing to back up")
         manifest = Manifest(api.VERSION, migrations, datetime.now(UTC).isoformat(timespec="seconds"))
         tables = tables_at(migrations)
         missing = _write_snapshot(archive, manifest, tables, links)
+        manifest.missing = sorted(entry_of(path) for path in missing)
         files = sorted(file for folder in FILE_FOLDERS for file in (links / folder).iterdir())
         for file in files:
-            archive.write(f"files/{file.parent.name}/{file.name}", _pieces(file))
+            archive.write(entry_of(file), _pieces(file))
         return BackupReport(sum(manifest.rows.values()), len(files), sorted(missing), archive.finish(manifest))
 
 
@@ -138,24 +135,13 @@ def _snapshot() -> Iterator[None]:
             yield
 
 
-@contextmanager
-def _links_folder() -> Iterator[Path]:
-    """A folder for links to files, on the same disk; removes what killed backups have left."""
-    data_folder = Path(settings.DATA_FOLDER)
-    for left in data_folder.glob(f"{LINKS_PREFIX}*"):
-        if time.time() - left.stat().st_mtime > OLD_LINKS_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=LINKS_PREFIX, dir=data_folder) as folder:
-        yield Path(folder)
-
-
 def _link_files(tables: list[TableModel], links: Path) -> set[Path]:
     """Link the files of the snapshot's rows; returns those that are expected and missing."""
     missing = set()
     for folder in FILE_FOLDERS:
         shutil.rmtree(links / folder, ignore_errors=True)
         (links / folder).mkdir()
-    for path, expected in _files_of(tables):
+    for path, expected in files_of_rows(tables):
         try:
             os.link(path, links / path.parent.name / path.name)
         except FileNotFoundError:
@@ -164,7 +150,12 @@ def _link_files(tables: list[TableModel], links: Path) -> set[Path]:
     return missing
 
 
-def _files_of(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
+def entry_of(path: Path) -> str:
+    """The name of a stored file's entry."""
+    return f"files/{path.parent.name}/{path.name}"
+
+
+def files_of_rows(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
     """Each path that a row may have a file at, and whether the row says that it has one."""
     by_label = {table._meta.label_lower: table for table in tables}
     graphs = by_label["graphs.graph"]._default_manager.order_by("pk")

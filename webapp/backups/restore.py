@@ -9,7 +9,6 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +22,14 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
 
 from webapp.backups.archive import FILE_FOLDERS, ArchiveReader, Manifest
+from webapp.backups.backup import entry_of, files_of_rows
 from webapp.backups.failure import BackupError
-from webapp.backups.rows import insert, reset_sequences
+from webapp.backups.row_values import most_line_bytes
+from webapp.backups.rows import columns_of, insert, reset_sequences
 from webapp.backups.schema import TableModel, applied_migrations, first_with_rows, migrate_to, require_known, tables_at
 from webapp.jobs.reaper import queue_all_again
+from webapp.temporary_files import temporary_folder
 from webapp.workers.models import Worker
-
-STAGE_PREFIX = ".restore-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class RestoreReport:
     files: int
     queued_again: int
     """jobs that were being worked on"""
+    missing_files: int = 0
+    """that rows refer to, and that the machine with the backup's original did not have either"""
 
 
 def restore(path: Path, *, keep_schema: bool = False) -> RestoreReport:
@@ -73,17 +75,34 @@ def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) ->
     archive.verify()
     migrate_to(manifest.migrations)
     tables = tables_at(manifest.migrations)
-    with tempfile.TemporaryDirectory(prefix=STAGE_PREFIX, dir=data_folder) as folder:
-        stage = Path(folder)
+    with temporary_folder() as stage:
         _write_files(archive, stage)
         with _removed_on_failure(stage, data_folder) as move_into_place, transaction.atomic():
             _insert_rows(archive, tables)
+            missing = _check_files(archive, tables)
             move_into_place()  # before the commit: no row is without its file
     queued_again = 0
     if not keep_schema:
         _migrate_forward(manifest)
         queued_again = queue_all_again()
-    return RestoreReport(sum(manifest.rows.values()), len(archive.files()), queued_again)
+    return RestoreReport(sum(manifest.rows.values()), len(archive.files()), queued_again, missing)
+
+
+def _check_files(archive: ArchiveReader, tables: list[TableModel]) -> int:
+    """How many files rows refer to that the backup lacks. Raises BackupError unless rows and files belong together."""
+    left = set(archive.files())
+    missing = []
+    for path, expected in files_of_rows(tables):
+        name = entry_of(path)
+        if expected and name not in left:
+            missing.append(name)
+        left.discard(name)
+    if left:
+        raise BackupError(f"the backup is damaged: it has a file of no row, {min(left)}")
+    known = archive.manifest.missing
+    if known is not None and (lost := set(missing) - set(known)):
+        raise BackupError(f"the backup is damaged: it lacks a file of a row, {min(lost)}")
+    return len(missing)
 
 
 def _migrate_forward(manifest: Manifest) -> None:
@@ -161,6 +180,9 @@ def _insert_rows(archive: ArchiveReader, tables: list[TableModel]) -> None:
         raise BackupError("the backup is damaged: its tables are not those of its migrations")
     for label, table in names.items():
         entry = f"rows/{label}.jsonl"
-        if entry not in manifest.entries or insert(table, archive.lines(entry)) != manifest.rows[label]:
+        if entry not in manifest.entries:
+            raise BackupError(f"the backup is damaged: it has no rows of {label}")
+        lines = archive.lines(entry, most_line_bytes(columns_of(table)))
+        if insert(table, lines) != manifest.rows[label]:
             raise BackupError(f"the backup is damaged: its rows of {label} are not all there")
     reset_sequences(tables)

@@ -15,7 +15,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
 from django.db import connection, models
 
+from engine import api
 from webapp.backups.failure import BackupError
+from webapp.backups.row_values import require_allowed
 from webapp.backups.schema import TableModel
 
 ROWS_AT_A_TIME = 200
@@ -87,12 +89,20 @@ def _values(table: TableModel, fields: list[Any], kinds: list[type], line: bytes
     values = _parsed(table, line)
     if len(values) != len(fields):
         raise _damaged(table)
+    return [_value(table, field, kind, value) for field, kind, value in zip(fields, kinds, values, strict=True)]
+
+
+def _value(table: TableModel, field: Any, kind: type, value: Any) -> Any:
     try:
-        return [
-            field.get_db_prep_save(_from_json(kind, value), connection)
-            for field, kind, value in zip(fields, kinds, values, strict=True)
-        ]
-    except (ValueError, TypeError, ValidationError):
+        require_allowed(table, field, kind, value)
+    except ValueError as error:
+        raise BackupError(
+            f"the backup is damaged: a row of {table._meta.label_lower} has {api.shortened(repr(value), 60)} "
+            f"as {field.column}; allowed: {error}"
+        ) from None
+    try:
+        return field.get_db_prep_save(_from_json(kind, value), connection)
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError, ValidationError):
         raise _damaged(table) from None
 
 
@@ -116,7 +126,7 @@ def _kind(field: Any) -> type:
 def _parsed(table: TableModel, line: bytes) -> list[Any]:
     try:
         values = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _damaged(table) from None
     if not isinstance(values, list):
         raise _damaged(table)

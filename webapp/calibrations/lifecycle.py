@@ -5,7 +5,7 @@ from functools import partial
 from django.db import transaction
 
 from webapp.calibrations.models import Calibration
-from webapp.jobs.publishing import publish
+from webapp.jobs.publishing import publish_soon
 
 
 def start() -> Calibration | None:
@@ -15,5 +15,5 @@ def start() -> Calibration | None:
         if Calibration.objects.filter(status__in=(Calibration.QUEUED, Calibration.RUNNING)).exists():
             return None
         calibration.save(force_insert=True)
-        transaction.on_commit(partial(publish, Calibration, calibration.id))
+        transaction.on_commit(partial(publish_soon, Calibration, calibration.id))
     return calibration

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.http import Http404
 
 from webapp.graphs.models import Graph
-from webapp.jobs.publishing import publish
+from webapp.jobs.publishing import publish_soon
 
 
 def start_alone(job: Any, store_rest: Callable[[], object] = lambda: None) -> bool:
@@ -24,5 +24,5 @@ def start_alone(job: Any, store_rest: Callable[[], object] = lambda: None) -> bo
             return False
         job.save(force_insert=True)
         store_rest()
-        transaction.on_commit(partial(publish, model, job.id))
+        transaction.on_commit(partial(publish_soon, model, job.id))
     return True

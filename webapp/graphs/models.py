@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import ClassVar
 
-from django.conf import settings
 from django.db import models
 
 from engine import api
@@ -12,6 +11,7 @@ from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import StagedJob
 from webapp.json_field import JsonTextField
 from webapp.projects.models import Project
+from webapp.stored_paths import stored_path
 
 SAVED_MODEL_SUFFIX = ".zip"
 
@@ -77,8 +77,8 @@ class Graph(StagedJob):
 
     @property
     def source_path(self) -> Path:
-        """The file on this machine. Its name is the id: no user's text is ever part of a path."""
-        return Path(settings.DATA_FOLDER) / "graphs" / f"{self.id}{self.suffix}"
+        """The file on this machine. Its name is the id: no user's text is ever part of a path. Raises GraphError."""
+        return stored_path("graphs", f"{self.id}{self.suffix}")
 
     @property
     def times_path(self) -> Path:

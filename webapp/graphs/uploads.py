@@ -17,7 +17,7 @@ from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.upload_checks import place_for_a_check
-from webapp.jobs.publishing import publish
+from webapp.jobs.publishing import publish_soon
 from webapp.projects.models import Project
 
 MOST_OF_STEM = 180
@@ -169,4 +169,4 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
         if graph.read_again_from is None:
             graph.name = _free_name(graph)
         graph.save(force_insert=True)
-        transaction.on_commit(partial(publish, Graph, graph.id))
+        transaction.on_commit(partial(publish_soon, Graph, graph.id))

@@ -19,6 +19,8 @@ from webapp.processes import descendants, send
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_SECONDS = 0.5
+LEAST_SHARE = 0.1
+"""of `settings.YIELD_AFTER_SECONDS`, for which a job works before it may yield: to go on takes some seconds"""
 STOP_WITHIN_SECONDS = 8.0
 """for which work that is cancelled, or no longer this worker's, may go on before its process ends"""
 ENDED_EARLY_EXIT_STATUS = 1
@@ -39,9 +41,9 @@ class Heartbeat:
         claim: Claim[Any],
         chore: Callable[[], None],
         chore_every_seconds: float = 1.0,
-        others_wait: Callable[[], bool] = lambda: False,
+        others_wait: Callable[[float], bool] = lambda _seconds: False,
     ) -> None:
-        """`others_wait` is asked with each heartbeat, once the job has worked for `settings.YIELD_AFTER_SECONDS`."""
+        """`others_wait` is asked with each heartbeat, with the seconds of work, once that is a while."""
         self._claim, self._chore, self._chore_every_seconds = claim, chore, chore_every_seconds
         self._others_wait, self._began = others_wait, time.monotonic()
         self._ended = threading.Event()
@@ -131,8 +133,9 @@ class Heartbeat:
         return True
 
     def _look_whether_others_wait(self) -> None:
-        worked_long = time.monotonic() - self._began >= settings.YIELD_AFTER_SECONDS
-        if worked_long and self._others_wait():
+        worked_seconds = time.monotonic() - self._began
+        worked_a_while = worked_seconds >= LEAST_SHARE * settings.YIELD_AFTER_SECONDS
+        if worked_a_while and self._others_wait(worked_seconds):
             self.should_yield.set()
         else:
             self.should_yield.clear()

@@ -51,12 +51,16 @@ class SavedState(models.Model):
 
 
 class Turn(models.Model):
-    """The last turn of an owner of jobs in a queue."""
+    """The last turn of an owner of jobs in a queue, and how long its jobs have worked lately."""
 
     queue = models.CharField(max_length=16)
     owner_id = models.UUIDField()
     """the id in the column `Job.OWNER`; the owner may be deleted since"""
     taken_at = models.DateTimeField()
+    worked_seconds = models.FloatField(default=0.0)
+    """of its jobs, less for what is longer ago: see `turns.recent_seconds`"""
+    worked_at = models.DateTimeField(null=True)
+    """when `worked_seconds` was written"""
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

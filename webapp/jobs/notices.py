@@ -6,6 +6,7 @@ notice delays a viewer until its stream reads the database by itself (`stream.LO
 
 import asyncio
 import logging
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,25 +19,34 @@ from redis import Redis
 from redis import asyncio as redis_asyncio
 from redis.exceptions import RedisError
 
+from webapp.jobs.background import send
+
 log = logging.getLogger(__name__)
 
 CHANNEL = "placeto:news"
 LONGEST_SEND_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 HEALTH_CHECK_SECONDS = 30
+_next_try_at: dict[str, float] = {}
+"""address of a Redis that has just failed → when it is tried again, on the monotonic clock"""
 
 
 def announce(*job_ids: uuid.UUID) -> None:
     """Send a notice of each job after the current transaction's commit."""
-    transaction.on_commit(partial(_send, job_ids))
+    transaction.on_commit(partial(send, partial(_send, job_ids)))
 
 
 def _send(job_ids: Iterable[uuid.UUID]) -> None:
+    """Send them, unless Redis has just failed: a job at work must not wait for it with each event."""
+    address = settings.NOTICES_URL
+    if time.monotonic() < _next_try_at.get(address, float("-inf")):
+        return
     try:
-        client = _client(settings.NOTICES_URL)
+        client = _client(address)
         for job_id in job_ids:
             client.publish(CHANNEL, job_id.hex)
     except (RedisError, OSError) as error:
+        _next_try_at[address] = time.monotonic() + RETRY_SECONDS
         log.warning("Redis takes no notices; viewers look by themselves: %s", error)
 
 

@@ -3,19 +3,28 @@
 import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery import current_app as app
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from webapp.jobs.background import send
 from webapp.jobs.job import Job
 
 log = logging.getLogger(__name__)
 
+LONGEST_ANSWER_SECONDS = 2.0
+"""of a broker that is asked whether it is well"""
 HEALTH_KEY = "placeto:health"
 BROKER_FAULTS = (OperationalError, OSError, RedisError)
 """errors of an unreachable broker: the transport does not wrap all of its client's errors"""
+
+
+def publish_soon(model: type[Job], job_id: uuid.UUID) -> None:
+    """Publish a queued row, of a web server in the background."""
+    send(partial(publish, model, job_id))
 
 
 def publish(model: type[Job], job_id: uuid.UUID) -> bool:
@@ -52,8 +61,9 @@ def broker_write_fault() -> str:
 
 def _fault_of(ask: Callable[[Any], object]) -> str:
     try:
-        with app.connection_for_read() as connection:
-            connection.ensure_connection(max_retries=1, timeout=3)
+        limits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), LONGEST_ANSWER_SECONDS)
+        with app.connection_for_read(transport_options=limits) as connection:
+            connection.ensure_connection(max_retries=1, timeout=LONGEST_ANSWER_SECONDS)
             ask(connection.default_channel.client)
     except Exception as error:  # any error of the client means that the broker does not answer
         return f"{type(error).__name__}: {error}"

@@ -8,11 +8,24 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db.models import Case, CharField, DateTimeField, F, Q, QuerySet, TextField, Value, When
-from django.db.models.functions import Now
+from django.db.models import (
+    Case,
+    CharField,
+    DateTimeField,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Concat, Now
 
 from webapp.jobs.claim import Claim
-from webapp.jobs.job import CHANGED, Job
+from webapp.jobs.job import CHANGED, Job, JobWithEvents
+from webapp.jobs.models import SavedState
 from webapp.jobs.notices import announce
 from webapp.jobs.publishing import BROKER_FAULTS, publish, waiting_messages
 
@@ -20,6 +33,8 @@ log = logging.getLogger(__name__)
 
 MOST_PUBLISHED_AT_ONCE = 100
 SECOND_LOOK_AFTER_SECONDS = 2.0
+TIMES_WITHOUT_STATE = 3
+"""the losses that a job without any saved state may have, as a multiple of `settings.MOST_ATTEMPTS`"""
 
 
 def job_models() -> list[type[Job]]:
@@ -101,10 +116,12 @@ def _end_attempts(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> li
     working = rows.filter(status=model.WORKING)
     ids = list(working.values_list("id", flat=True))
     asked_for = Q(cancel_requested=True)
-    too_many = ~asked_for & Q(fruitless_attempts__gte=settings.MOST_ATTEMPTS) if crashed else Q(pk__in=())
-    sentence = (
-        f"Its worker stopped unexpectedly {settings.MOST_ATTEMPTS} times without any progress in between; "
-        "it will not be tried again."
+    too_many = ~asked_for & _lost_too_often(model) if crashed else Q(pk__in=())
+    sentence = Concat(
+        Value("Its worker stopped unexpectedly "),
+        Cast("fruitless_attempts", CharField()),
+        Value(" times without any progress in between; it will not be tried again."),
+        output_field=TextField(),
     )
     changed = working.filter(id__in=ids).update(
         status=Case(
@@ -113,7 +130,7 @@ def _end_attempts(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> li
             default=Value(model.QUEUED),
             output_field=CharField(),
         ),
-        error=Case(When(too_many, then=Value(sentence)), default=F("error"), output_field=TextField()),
+        error=Case(When(too_many, then=sentence), default=F("error"), output_field=TextField()),
         finished_at=Case(When(asked_for | too_many, then=Now()), default=None, output_field=DateTimeField()),
         attempts=F("attempts") if crashed else F("attempts") - 1,
         fruitless_attempts=F("fruitless_attempts") if crashed else F("fruitless_attempts") - 1,
@@ -123,6 +140,19 @@ def _end_attempts(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> li
         **CHANGED,
     )
     return ids if changed else []
+
+
+def _lost_too_often(model: type[Job]) -> Q:
+    """Whether losses without progress in between end a job.
+
+    A run or training that has saved no state yet, or whose method saves none, cannot show its progress: it may lose
+    more.
+    """
+    most = settings.MOST_ATTEMPTS
+    if not issubclass(model, JobWithEvents):
+        return Q(fruitless_attempts__gte=most)
+    has_state = Exists(SavedState.objects.filter(job_id=OuterRef("pk")))
+    return Q(fruitless_attempts__gte=most * TIMES_WITHOUT_STATE) | Q(fruitless_attempts__gte=most) & Q(has_state)
 
 
 def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:

@@ -25,6 +25,7 @@ from webapp.jobs.intake import DRAINING, NOT_ASKED_YET, IntakeStep, intake
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.jobs.working_processes import WorkingProcesses
 from webapp.processes import die_with_parent
+from webapp.temporary_files import use_own_folder
 from webapp.workers.presence import OTHER_VERSION, Presence
 from webapp.workers.version import code_version
 
@@ -49,6 +50,7 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         queues = parent.app.amqp.queues.consume_from
         self._presence = Presence.of_this_process(os.environ[WORKER_VARIABLE], queues)
         code_version()  # of the code that is loaded now, before the pool's processes are forked
+        use_own_folder()
         self._ended = threading.Event()
         self._reads_graphs = READING_QUEUE in queues
         self._working = WorkingProcesses()

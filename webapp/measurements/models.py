@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import ClassVar
 
-from django.conf import settings
 from django.db import models
 
 from engine import api
@@ -13,6 +12,7 @@ from webapp.jobs.job import ExecutedJob
 from webapp.json_field import JsonTextField
 from webapp.runs.cluster_words import cluster_words
 from webapp.runs.models import Run
+from webapp.stored_paths import stored_path
 
 
 class StepMeasurement(ExecutedJob):
@@ -45,7 +45,7 @@ class StepMeasurement(ExecutedJob):
     @property
     def rounds_path(self) -> Path:
         """The file of the finished rounds on this machine, from which another worker goes on."""
-        return Path(settings.DATA_FOLDER) / "measurements" / f"{self.id}.rounds"
+        return stored_path("measurements", f"{self.id}.rounds")
 
     @property
     def paths(self) -> tuple[Path]:

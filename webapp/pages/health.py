@@ -6,7 +6,7 @@ and every few seconds has each of them store something: a full disk or a read-on
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def ready(_request: HttpRequest) -> JsonResponse:
 def part_faults() -> dict[str, str]:
     """Part → why it does not answer or cannot write; an empty string if it does."""
     faults = {"database": _database(), "broker": broker_fault(), "disk": ""}
-    written = _writes.faults()
+    written = _writes.faults(away=[part for part, fault in faults.items() if fault])
     return {part: fault or written[part] for part, fault in faults.items()}
 
 
@@ -63,11 +63,11 @@ class Writes:
         self._written_at = float("-inf")
         self._lock = threading.Lock()
 
-    def faults(self) -> dict[str, str]:
-        """Why each part could not write at the last attempt; an empty string if it could."""
+    def faults(self, away: Collection[str] = ()) -> dict[str, str]:
+        """Why each part could not write at the last attempt; an empty string if it could, or was `away`: not asked."""
         with self._lock:
             if time.monotonic() - self._written_at >= WRITES_EVERY_SECONDS:
-                self._faults = {part: write() for part, write in self._writers.items()}
+                self._faults = {part: "" if part in away else write() for part, write in self._writers.items()}
                 self._written_at = time.monotonic()
             return self._faults
 

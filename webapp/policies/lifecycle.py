@@ -14,7 +14,7 @@ from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs import deletion
-from webapp.jobs.publishing import publish
+from webapp.jobs.publishing import publish_soon
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.summary import columns_of_file, summary_of_plan
 from webapp.policies.training_plan import TrainingPlan
@@ -29,7 +29,7 @@ def start_training(name: str, plan: TrainingPlan) -> Policy:
     policy = Policy(name=name, plan=plan.to_json(), summary=summary_of_plan(plan).to_json())
     with transaction.atomic():
         policy.save(force_insert=True)
-        transaction.on_commit(partial(publish, Policy, policy.id))
+        transaction.on_commit(partial(publish_soon, Policy, policy.id))
     return policy
 
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import ClassVar
 
-from django.conf import settings
 from django.db import models
 
 from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import ExecutedJob
+from webapp.stored_paths import stored_path
 
 
 class Profile(ExecutedJob):
@@ -35,7 +35,7 @@ class Profile(ExecutedJob):
     @property
     def times_path(self) -> Path:
         """The RunMetadata on this machine, once it is done, named by the id."""
-        return Path(settings.DATA_FOLDER) / "profiles" / f"{self.id}.pb"
+        return stored_path("profiles", f"{self.id}.pb")
 
     @property
     def paths(self) -> tuple[Path]:

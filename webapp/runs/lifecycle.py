@@ -7,7 +7,7 @@ from django.http import Http404
 
 from engine import api
 from webapp.graphs.models import Graph
-from webapp.jobs.publishing import publish
+from webapp.jobs.publishing import publish_soon
 from webapp.policies.models import Policy
 from webapp.runs.models import Run, RunStart
 
@@ -47,5 +47,5 @@ def start(
         if from_start is not None:
             from_start.run = run
             from_start.save(force_insert=True)
-        transaction.on_commit(partial(publish, Run, run.id))
+        transaction.on_commit(partial(publish_soon, Run, run.id))
     return run

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from webapp.supervisor.failure import StartError
 
 OURS = (
     *("placeto.sqlite3*", "placeto.pid", "secret_key", "graphs", "profiles", "incoming", "redis", "families"),
-    *("measurements", "machine.json"),
+    *("measurements", "machine.json", "temporary"),
     *("logs", "logs/*.log*"),
 )
 PID_FILE = "placeto.pid"
+LEFT_BY_OLDER = ("placed-*", ".restore-*")
+"""folders that killed processes of versions up to 0.2.0 left; later ones have theirs in `temporary/`"""
 LONGEST_WAIT_SECONDS = 30.0
 """for an application that is ending: its parts take up to 10 s a stage"""
 
@@ -38,6 +41,8 @@ class DataFolder:
             """how many entries others could read before"""
             self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             self._lock()
+            for left in (entry for pattern in LEFT_BY_OLDER for entry in path.glob(pattern)):
+                shutil.rmtree(left, ignore_errors=True)
             self.logs.mkdir(mode=0o700, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass  # a test whether it can be written

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from webapp.supervisor.failure import StartError
 from webapp.supervisor.parts import Part
 from webapp.supervisor.restarts import Restarts
 from webapp.supervisor.running_part import RunningPart
@@ -13,7 +12,7 @@ from webapp.supervisor.running_part import RunningPart
 class KeptPart:
     """A part, its process, and the time of its next start.
 
-    starting ──▶ running ──dies──▶ waiting ──▶ running …   `Restarts` says how long, or that it ends all
+    starting ──▶ running ──dies──▶ waiting ──▶ running …   `Restarts` says how long
                     └──ends well (only a part that may end, or one that is drained)──▶ ended
     """
 
@@ -32,11 +31,9 @@ class KeptPart:
         self.starts_at, self._started_at = None, now
         self.running = self.start(self.part)
 
-    def wait_after_death(self, reason: str, now: float) -> float:
-        """Note its death at `now`; returns the seconds until the next start. Raises StartError after too many."""
+    def wait_after_death(self, now: float) -> float:
+        """Note its death at `now`; returns the seconds until the next start."""
         self.running = None
         wait_seconds = self._restarts.wait_after_death(self._started_at, now)
-        if wait_seconds is None:
-            raise StartError(reason)
         self.starts_at = now + wait_seconds
         return wait_seconds

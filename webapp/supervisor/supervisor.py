@@ -30,8 +30,7 @@ class Supervisor:
     """One thread, one loop: the output of all parts, their ends and the signals to this process.
 
     starting ──every part is ready──▶ running ──a stop signal, or drained──▶ ending ──▶ ended, status 0
-        │                              └─ a part died too often ──┐                         status 1 for a part's death
-        └─ a stop signal, a part's death, too long a time ────────┴──▶ ending
+        └─ a stop signal, a part's death, too long a time ─▶ ending                        status 1 for a part's death
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Supervisor:
         self._drain_signals = 0
 
     def run(self, announce: Callable[[], None], announce_end: Callable[[], None] = lambda: None) -> int:
-        """Run until a stop signal comes, all work is drained, or a part dies too often; returns the exit status.
+        """Run until a stop signal comes or all work is drained; returns the exit status.
 
         Calls `announce` when all is ready, and `announce_end` when all is about to end.
         """
@@ -112,7 +111,7 @@ class Supervisor:
         return False
 
     def _keep_running(self) -> None:
-        """Start again what dies, until a stop signal comes or all work is drained. Raises StartError."""
+        """Start again what dies, until a stop signal comes or all work is drained."""
         drained: list[KeptPart] | None = None
         while not self._stop_signals:
             if drained is None and self._drain_signals:
@@ -142,7 +141,7 @@ class Supervisor:
                     running.kill()
 
     def _keep(self, kept: KeptPart, *, may_end: bool) -> None:
-        """Start the part if its time has come; bury it if it died. Raises StartError if it died too often."""
+        """Start the part if its time has come; bury it if it died."""
         if kept.starts_at is not None and time.monotonic() >= kept.starts_at:
             try:
                 kept.start_at(time.monotonic())
@@ -158,7 +157,7 @@ class Supervisor:
                     self._console.say(epitaph)
 
     def _start_later(self, kept: KeptPart, reason: str) -> None:
-        wait_seconds = kept.wait_after_death(reason, time.monotonic())
+        wait_seconds = kept.wait_after_death(time.monotonic())
         self._console.say(f"{reason}; it starts again in {wait_seconds:g} s")
 
     def _bury(self, running: RunningPart) -> str:

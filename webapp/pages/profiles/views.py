@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.large_answers import FileAnswer
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
 from webapp.profiles.forms import ConsentForm
@@ -50,14 +51,14 @@ def cancel(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 @never_cache
-def download(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
+def download(request: HttpRequest, profile_id: uuid.UUID) -> FileAnswer:
     """Its RunMetadata."""
     profile = profile_or_404(profile_id)
     if not profile.is_done or not profile.times_path.exists():
         raise Http404(NO_TIMES)
     name = slugify(Path(profile.graph.name).stem)[:60] or "graph"
-    return HttpResponse(
-        profile.times_path.read_bytes(),
+    return FileAnswer(
+        profile.times_path.open("rb"),
         content_type="application/octet-stream",
         headers={"Content-Disposition": f'attachment; filename="{name}-run-metadata.pb"'},
     )

@@ -1,17 +1,16 @@
 """Downloads of a run, finished or not: the placed graph, the placement, the report."""
 
-import asyncio
 import json
 import re
+import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -21,17 +20,22 @@ from engine import api
 from webapp.graphs.models import Graph
 from webapp.graphs.uploads import limits
 from webapp.handler import WAITING, a_slot_to_explain, in_threads
+from webapp.large_answers import temporary_answer
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import request_of
-from webapp.user_errors import error_answer
+from webapp.user_errors import BusyError, error_answer
 
 PLACED_SAVED_MODEL = "placed.zip"
-CHUNK_BYTES = 1024**2
+MOST_WRITINGS = 2
+"""placed graphs that are written at a time, each by a process of its own"""
+LONGEST_WAIT_SECONDS = 60.0
+WAIT = "Too many placed graphs are being written. Try again in a few seconds."
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
 NO_SIMPLEST = "This run has no simplest placement: it has not ended, or an older version made it."
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
+_writings = threading.BoundedSemaphore(MOST_WRITINGS)
 
 
 @in_threads(WAITING)
@@ -69,16 +73,13 @@ def _download(
 
 
 def attachment(
-    graph: Graph, name: str, content_type: str, content: bytes | AsyncIterator[bytes]
+    graph: Graph, name: str, content_type: str, content: bytes | BinaryIO
 ) -> HttpResponse | StreamingHttpResponse:
-    """`content` as a file to store, named after the graph."""
-    answer_of = HttpResponse if isinstance(content, bytes) else StreamingHttpResponse
-    filename = f"{stem_of(graph)}-{name}"
-    return answer_of(
-        content,
-        content_type=content_type,
-        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
-    )
+    """`content` as a file to store, named after the graph; a temporary file in pieces. Raises BusyError."""
+    headers = {"Content-Disposition": f'attachment; filename="{stem_of(graph)}-{name}"'}
+    if isinstance(content, bytes):
+        return HttpResponse(content, content_type=content_type, headers=headers)
+    return temporary_answer(content, content_type=content_type, headers=headers)
 
 
 def refusal_of(graph: Graph, name: str) -> str | None:
@@ -103,22 +104,14 @@ def _device_of_op(answer: Answer, placement: api.SplitPlacement, prepared: api.P
     return api.placement_to_json(prepared, request_of(answer.run).cluster, placement)
 
 
-def _placed(answer: Answer, placement: api.SplitPlacement, name: str) -> bytes | AsyncIterator[bytes]:
+def _placed(answer: Answer, placement: api.SplitPlacement, name: str) -> BinaryIO:
     return placed(answer.run.graph, _device_of_op(answer, placement, _prepared(answer.run)), name)
 
 
-def placed(graph: Graph, device_of_op: Mapping[str, str], name: str) -> bytes | AsyncIterator[bytes]:
-    """The placed graph as the file `name`: a SavedModel in chunks, since it may be large."""
+def placed(graph: Graph, device_of_op: Mapping[str, str], name: str) -> BinaryIO:
+    """The placed graph in the format of `name`: an open file, which is already deleted from its folder."""
     with _written(graph, device_of_op, name) as path:
-        if name == PLACED_SAVED_MODEL:
-            return _pieces(path.open("rb"))  # the open file is already deleted from its folder
-        return path.read_bytes()
-
-
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    with file:
-        while piece := await asyncio.to_thread(file.read, CHUNK_BYTES):
-            yield piece
+        return path.open("rb")
 
 
 @contextmanager
@@ -126,11 +119,16 @@ def _written(graph: Graph, device_of_op: Mapping[str, str], name: str) -> Iterat
     """The placed graph as a file, in the format of the name's suffix, until the context ends."""
     if not graph.source_path.exists():
         raise Http404("The graph's file is no longer on this machine.")
-    with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
-        destination = Path(folder) / name
-        reading = graph.own_options.reading
-        api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits(), reading)
-        yield destination
+    if not _writings.acquire(timeout=LONGEST_WAIT_SECONDS):
+        raise BusyError(WAIT)
+    try:
+        with TemporaryDirectory() as folder:
+            destination = Path(folder) / name
+            reading = graph.own_options.reading
+            api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits(), reading)
+            yield destination
+    finally:
+        _writings.release()
 
 
 def _placement(answer: Answer, placement: api.SplitPlacement, _name: str) -> bytes:
@@ -163,7 +161,7 @@ def _report(answer: Answer, best: api.SplitPlacement, _name: str) -> bytes:
 
 
 REPORT = "report.json"
-NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | AsyncIterator[bytes]]]] = {
+NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | BinaryIO]]] = {
     "placed.pb": ("application/octet-stream", _placed),
     PLACED_SAVED_MODEL: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),

@@ -28,4 +28,7 @@ class Command(BaseCommand):
             report = restore(file, keep_schema=keep_schema)
         except BackupError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"{file}: {report.rows} rows, {report.files} files; {report.queued_again} jobs queued again")
+        lacks = f"; {report.missing_files} files of rows are not in it" if report.missing_files else ""
+        self.stdout.write(
+            f"{file}: {report.rows} rows, {report.files} files; {report.queued_again} jobs queued again{lacks}"
+        )
