@@ -43,7 +43,7 @@ def read(path: Path) -> GraphMessages:
 def placed(path: Path) -> GraphMessages:
     """The graph of a placed SavedModel."""
     with zipfile.ZipFile(path) as archive:
-        return messages_of(meta_graph_of_saved_model(archive.read("saved_model.pb"))[0])
+        return messages_of(meta_graph_of_saved_model(archive.read("saved_model.pb"), None)[0])
 
 
 def test_functions_stay_calls_where_nothing_states_the_order_of_an_op_s_outputs(
