@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.graphs.graph import CONTROL, ComputationGraph, with_edges
+from engine.graphs.graph import CONTROL, ComputationGraph, with_edges, with_only
 from engine.graphs.ordering import adjacency, strong_components
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, SWITCHES
 
@@ -193,3 +193,18 @@ def _depths(graph: ComputationGraph) -> NDArray[np.int64]:
             if waits_for[consumer] == 0:
                 order.append(consumer)
     return np.array(around, dtype=np.int64)
+
+
+def outermost_loops(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[ops] the outermost loop around each op, numbered from 0, or -1; an Enter and an Exit are outside their loop."""
+    of_order = np.array([graph.op_types[op] in ENTERS | EXITS for op in graph.edge_target]) & (
+        graph.edge_output == CONTROL
+    )
+    inside = _depths(with_only(graph, ~of_order)) > 0
+    joined = inside[graph.edge_source] & inside[graph.edge_target]
+    pairs = np.stack([graph.edge_source[joined], graph.edge_target[joined]], axis=1)
+    both_ways = np.concatenate((pairs, pairs[:, ::-1], graph.back_edges, graph.back_edges[:, ::-1]))
+    component = strong_components(both_ways, graph.op_count)
+    loop_of_op = np.full(graph.op_count, -1)
+    loop_of_op[inside] = np.unique(component[inside], return_inverse=True)[1]
+    return loop_of_op

@@ -35,6 +35,7 @@ from engine.placers.quick_starts import (
     rounds_of,
     start_of,
 )
+from engine.placers.whole_loops import evaluate_whole_loops
 from engine.placeto.features import group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
@@ -119,6 +120,7 @@ class Auto:
     ) -> list[Start]:
         """Evaluate single devices, the quick methods and the policy's passes; returns the starts for a search."""
         evaluate_one_device(problem)
+        evaluate_whole_loops(problem)
         starts = [start_of(problem.ledger), *given_start(problem)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
