@@ -71,7 +71,7 @@ from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
-from engine.formats.writing import write_placed
+from engine.formats.writing import require_saved_model, write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
@@ -394,6 +394,7 @@ __all__ = [
     "require_can_split",
     "require_drawable",
     "require_measurable",
+    "require_saved_model",
     "samples",
     "settings_schema",
     "shortened",

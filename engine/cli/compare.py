@@ -14,6 +14,7 @@ from engine.cli.graph_arguments import (
     add_settings,
     cluster_of,
     prepared_graph,
+    print_lack_of_cpus,
     settings_of_pairs,
 )
 from engine.cli.policy_arguments import add_policy, policy_of
@@ -69,6 +70,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
         require_writable("--report", parsed.report)
     prepared = prepared_graph(parsed)
+    print_lack_of_cpus(prepared, cluster)
     outcomes = api.compare(prepared, request, folder, _Console().show_standing, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)
     summaries = api.comparison_summaries(outcomes)

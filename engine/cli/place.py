@@ -17,6 +17,7 @@ from engine.cli.graph_arguments import (
     add_settings,
     cluster_of,
     prepared_graph,
+    print_lack_of_cpus,
     print_progress,
     settings_of_pairs,
     write_report,
@@ -25,6 +26,7 @@ from engine.cli.placement_arguments import (
     PLACED_FORMATS,
     PLACED_HELP,
     PLACEMENT_FORMAT,
+    SAVED_MODEL_FORMAT,
     read_placements,
     require_placed_name,
     require_variables,
@@ -109,7 +111,11 @@ def _place(parsed: argparse.Namespace) -> int:
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
+    print_lack_of_cpus(prepared, cluster)
     require_variables(parsed.out, prepared)
+    if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT:
+        options = reading_options(parsed)
+        api.require_saved_model(parsed.graph, parsed.graph.suffix, api.Limits(), options, print_progress)
     request = dataclasses.replace(
         request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
     )

@@ -61,6 +61,20 @@ def write(source: SourceFile, placing: Placing, folder: Path, report_progress: R
     )
 
 
+def require_writable(source: SourceFile, folder: Path, report_progress: ReportProgress) -> None:
+    """Raise GraphError or LimitError where no placed SavedModel can be written, whatever the placement."""
+    graph = graphdef.inlined(opened(source, report_progress), source, report_progress)
+    if graph.origin.variables_stored is False:
+        raise GraphError(NO_VARIABLES, field="file")
+    for node in graph.messages.nodes:
+        node.device = ""
+    load_tensorflow()
+    from engine.formats.saved_model import making
+
+    signature = source.options.signature
+    making.require_writable(source.path, graph.messages, signature, source.most_bytes, folder, report_progress)
+
+
 def _meta_graph(source: SourceFile) -> tuple[MetaGraph, bool, tuple[str, ...]]:
     """The file's graph, whether the files of variables are beside it, and a sentence if one of several was chosen."""
     with opened_archive(source.path) as archive:
