@@ -121,7 +121,14 @@ from engine.policy_training import (
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
 from engine.run import Run
-from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split, require_measurable
+from engine.run_request import (
+    BASELINES,
+    TRIVIAL_BASELINES,
+    RunRequest,
+    require_can_split,
+    require_measurable,
+    require_placeable,
+)
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
@@ -394,6 +401,7 @@ __all__ = [
     "require_can_split",
     "require_drawable",
     "require_measurable",
+    "require_placeable",
     "require_saved_model",
     "samples",
     "settings_schema",

@@ -11,6 +11,7 @@ from django.db import DatabaseError
 from engine import api
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.reaper import give_back
+from webapp.option_words import with_fields
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def _answer_for(claim: Claim[Any], error: Exception) -> None:
         log.warning("%s: %s", claim.job_id, error)
         give_back(claim, crashed=True)
     elif isinstance(error, api.PlacetoError):
-        _fail(claim, str(error))
+        _fail(claim, with_fields(str(error)))
     elif isinstance(error, DatabaseError):
         log.exception("%s: the database does not answer; a reaper will give the job back", claim.job_id)
     else:

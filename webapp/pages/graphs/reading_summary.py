@@ -120,8 +120,8 @@ class UnknownOps:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuOps:
-    """Ops that no GPU can run."""
+class OpsByReason:
+    """Ops that no GPU can run, or no CPU."""
 
     ops: int
     reasons: list[tuple[str, int, list[str]]]
@@ -182,12 +182,12 @@ def unknown_ops_of(summary: GraphSummary) -> UnknownOps | None:
     )
 
 
-def cpu_ops_of(summary: GraphSummary) -> CpuOps | None:
-    """The ops that no GPU can run; None if there are none."""
-    cpu_ops = summary.get("cpu_ops")
-    if not cpu_ops or not cpu_ops["ops"]:
+def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
+    """The ops that no GPU (`cpu_ops`) or no CPU (`gpu_ops`) can run; None if there are none."""
+    found = summary.get(key)
+    if not found or not found["ops"]:
         return None
-    return CpuOps(cpu_ops["ops"], [(reason, count, names) for reason, count, names in cpu_ops["reasons"]])
+    return OpsByReason(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
 
 
 def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list[Table]:
