@@ -11,15 +11,16 @@ MOST_OPS = 200_000
 
 def require_placeable(graph: Graph, cluster: api.Cluster, *, drop_devices: bool) -> None:
     """Raise GraphError where no run could place the ready `graph` on `cluster`."""
-    if (graph.op_count or 0) > MOST_OPS or not _may_be_refused(graph.summary):
+    if (graph.op_count or 0) > MOST_OPS or not _may_be_refused(graph):
         return
     blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=graph.id)
     api.require_placeable(api.PreparedGraph.from_bytes(bytes(blob)), cluster, drop_devices=drop_devices)
 
 
-def _may_be_refused(summary: Any) -> bool:
-    """Whether some cluster cannot take the graph, by its summary; also where an earlier version wrote it."""
+def _may_be_refused(graph: Graph) -> bool:
+    """Whether some cluster cannot take it, by its summary; false where an earlier version read it: its run says so."""
+    summary: Any = graph.summary
     if not isinstance(summary, dict) or "fixed_ops" not in summary:
-        return True
-    needs = summary["fixed_ops"]["ops"] or summary["gpu_ops"]["ops"]
-    return bool(needs) or None in summary["one_device_us"].values() or list(summary["one_device_us"]) == []
+        return False
+    needs_devices = summary["fixed_ops"]["ops"] or summary["gpu_ops"]["ops"]
+    return bool(needs_devices) or None in summary["one_device_us"].values() or not graph.format.is_tensorflow
