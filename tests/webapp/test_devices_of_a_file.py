@@ -57,7 +57,7 @@ def test_a_device_that_is_not_in_the_cluster_is_refused_at_once_and_the_field_he
     address = f"/graphs/{fixed_graph.id}/runs/"
     assert refused(client, address, with_cpu="on") == {"cluster": [sentence]}
     methods = {"methods": "heft", "seeds": "1", "with_cpu": "on"}
-    assert refused(client, f"/graphs/{fixed_graph.id}/comparisons/new/", **methods) == {"cluster": [sentence]}
+    assert refused(client, f"/graphs/{fixed_graph.id}/compare/", **methods) == {"cluster": [sentence]}
     assert client.post(address, FORM | {"drop_devices": "on"}).status_code == 302
 
 
