@@ -128,10 +128,12 @@ class Graph(StagedJob):
         return api.simulated_words({name: count for name, count in counts.items() if isinstance(count, int)})
 
     @property
-    def lacks_variables(self) -> bool:
-        """Whether its file is known to be a SavedModel without its variables."""
+    def saved_model_refusal(self) -> str:
+        """Why no placed SavedModel can be written of its file, a SavedModel; empty where one can, or is not known."""
         summary = self.summary if isinstance(self.summary, dict) else {}
-        return self.is_saved_model and summary.get("variables_stored") is False
+        if self.is_saved_model and summary.get("variables_stored") is False:
+            return api.NO_VARIABLES
+        return str(summary.get("saved_model_refusal", ""))
 
     @property
     def is_ready(self) -> bool:

@@ -9,8 +9,9 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
-from webapp.option_words import DROP_DEVICES_LABEL, with_fields
+from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.pages.graphs.reading_summary import (
+    notes_of,
     one_device_of,
     ops_by_reason,
     reading_facts,
@@ -52,7 +53,7 @@ def graph_page(
         "facts": [*reading_facts(summary), *row_facts(graph, summary)],
         "shares": shares_of(summary),
         "unknown": unknown_ops_of(summary),
-        "notes": [with_fields(note) for note in summary.get("notes", [])],
+        "notes": notes_of(summary),
         "cpu_ops": ops_by_reason(summary, "cpu_ops"),
         "gpu_ops": ops_by_reason(summary, "gpu_ops"),
         "fixed_ops": summary.get("fixed_ops"),

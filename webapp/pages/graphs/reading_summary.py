@@ -12,6 +12,7 @@ from webapp.graphs.format_words import format_words
 from webapp.graphs.graph_options import groups_text
 from webapp.graphs.models import Graph
 from webapp.graphs.open_counts import GraphSummary, loops_in_order, shortened_in_the_middle, sizes_in_order
+from webapp.option_words import with_fields
 
 MOST_SHAPES = 8
 """input shapes, trips and sizes shown in full"""
@@ -188,6 +189,13 @@ def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
     if not found or not found["ops"]:
         return None
     return OpsByReason(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
+
+
+def notes_of(summary: GraphSummary) -> list[str]:
+    """Sentences on the reading, and on what cannot be written."""
+    notes = [with_fields(note) for note in summary.get("notes", [])]
+    refusal = summary.get("saved_model_refusal")
+    return [*notes, f"No placed SavedModel can be written of this file: {refusal}."] if refusal else notes
 
 
 def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list[Table]:

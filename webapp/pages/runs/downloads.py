@@ -31,7 +31,8 @@ NOTHING_YET = "This run has found no placement that fits the devices' memory; th
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
-LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
+REFUSED_SAVED_MODEL = "There is no placed SavedModel: {}."
+"""with the reason"""
 
 
 @in_threads(WAITING)
@@ -69,7 +70,8 @@ def refusal_of(graph: Graph, name: str) -> str | None:
         return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL
-    return LACKS_VARIABLES if name == PLACED_SAVED_MODEL and graph.lacks_variables else None
+    refusal = graph.saved_model_refusal if name == PLACED_SAVED_MODEL else ""
+    return REFUSED_SAVED_MODEL.format(refusal) if refusal else None
 
 
 def stem_of(graph: Graph) -> str:
