@@ -376,5 +376,5 @@ def _shortage(problem: PlacementProblem) -> str:
     missing = evaluation.peak_bytes[0] - problem.memory_bytes
     worst = int(np.argmax(missing))
     device = problem.cluster.devices[worst]
-    name = " ".join(device.name.removeprefix("/device:").split(":"))
+    name = device.name if device.machine else " ".join(device.name.removeprefix("/device:").split(":"))
     return f"{bytes_words(int(missing[worst]))} more than the {bytes_words(device.memory_bytes)} of {name}"

@@ -181,7 +181,7 @@ def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
 def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
     """Forbid each op with a fixed device all other devices."""
     names = [parse_device_string(device.name, device.name) for device in cluster.devices]
-    names_machines = any(name.job for name in names)
+    names_machines = any(device.machine for device in cluster.devices)
     if not names_machines:
         _require_one_machine(graph)
     matches: dict[str, NDArray[np.bool_]] = {}

@@ -148,6 +148,20 @@ def test_devices_of_several_machines_are_never_one() -> None:
     assert allowed(graph, make_costs(3), "2xV100+cpu", drop_pins=True) == {"w": "012", "a": "012", "b": "012"}
 
 
+MACHINES = """{"devices": [
+  {"name": "/job:ps/task:0/device:CPU:0", "kind": "CPU"},
+  {"name": "/job:worker/task:0/device:GPU:0", "kind": "V100"},
+  {"name": "/job:worker/task:1/device:GPU:0", "kind": "V100"}]}"""
+
+
+def test_a_cluster_that_names_machines_has_each_op_on_its_own() -> None:
+    graph = make_graph(list("wabcd"), devices=TOWERS | {"c": "/gpu:0"})
+    assert allowed(graph, make_costs(5), MACHINES) == {"w": "0", "a": "1", "b": "2", "c": "12", "d": "012"}
+    other = make_graph(["a"], devices={"a": "/job:chief/task:0/device:GPU:0"})
+    with pytest.raises(GraphError, match="a: it is fixed to /job:chief/task:0/device:GPU:0, which is not in the"):
+        allowed(other, make_costs(1), MACHINES)
+
+
 def test_one_machine_has_any_name_in_full_or_in_part() -> None:
     whole = "/job:localhost/replica:0/task:0"
     devices = {"a": f"{whole}/device:GPU:1", "b": f"{whole}/device:CPU:0", "c": "/job:localhost", "d": "/gpu:0"}
