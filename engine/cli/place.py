@@ -110,6 +110,7 @@ def _place(parsed: argparse.Namespace) -> int:
     )
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)
+    _require_short_enough(parsed, cluster)
     prepared = prepared_graph(parsed)
     print_lack_of_cpus(prepared, cluster)
     require_variables(parsed.out, prepared)
@@ -252,6 +253,13 @@ def _check_destination(parsed: argparse.Namespace) -> None:
     if parsed.out is not None:
         require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT))
     require_writable("--report", parsed.report)
+
+
+def _require_short_enough(parsed: argparse.Namespace, cluster: api.Cluster) -> None:
+    """Raise SettingsError where `--short-devices` would make one device of several."""
+    if parsed.short_devices and len({device.machine for device in cluster.devices}) > 1:
+        what = "without job and task the devices of the cluster's machines would be the same"
+        raise SettingsError(what, where="--short-devices", allowed="a cluster of one machine")
 
 
 class _Console:

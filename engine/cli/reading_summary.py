@@ -156,7 +156,7 @@ def _devices(summary: Summary) -> Iterator[str]:
         shown = [f"{shortened(device)} × {count}" for device, count in fixed["by_device"][:DEVICES_SHOWN]]
         dots = ", …" * (fixed["devices"] > DEVICES_SHOWN)
         yield f"Ops that the file fixes to a device: {fixed['ops']}: {', '.join(shown)}{dots}"
-        yield "  A run keeps them there; --drop-devices ignores the devices of the file."
+        yield "  A run keeps them there; with --drop-devices it ignores the devices of the file."
 
 
 def _kind(kind: str) -> str:

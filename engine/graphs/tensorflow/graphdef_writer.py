@@ -68,12 +68,20 @@ def _written_devices(
         if keep_pins:
             _require_pin(name, placed, fixed[class_], several_machines=several_machines)
         around = DeviceString() if several_machines and not keep_pins else fixed[class_]
-        written.append(spelled_device(placed.on_its_machine if short else _completed(placed, around)))
+        written.append(spelled_device(_completed(placed, around)))
         other = first.setdefault(class_, op)
         if written[other] != written[op]:
             what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
             raise PlacementError(what, where=shortened(name), allowed="one device for ops that are co-located")
-    return written
+    return _shortened(written) if short else written
+
+
+def _shortened(written: Sequence[str]) -> list[str]:
+    """[ops] the devices without job and task. Raises PlacementError where they are on several machines."""
+    if len(machines := machines_of(written)) > 1:
+        what = f"without job and task the devices of {len(machines)} machines would be the same"
+        raise PlacementError(what, where="short devices", allowed="devices in full")
+    return [spelled_device(parse_device_string(text, "").on_its_machine) for text in written]
 
 
 def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> None:
