@@ -30,6 +30,7 @@ SLOW = (
     "engine/cli/test_apply.py",
     "engine/cli/test_command_line.py",
     "engine/cli/test_compile_command.py",
+    "engine/cli/test_devices_of_files.py",
     "engine/cli/test_inspect.py",
     "engine/cli/test_training_command.py",
     "engine/comparing/test_compare.py",
