@@ -19,10 +19,12 @@ from engine.cli.graph_arguments import (
 )
 from engine.cli.policy_arguments import add_policy, policy_of
 from engine.errors import SettingsError
-from engine.files.destinations import require_folder, require_writable
+from engine.files.destinations import require_apart, require_folder, require_writable
 
 INFEASIBLE = 3
 NAME = "comparison"
+SUFFIXES = (".json", ".md", ".svg", ".png")
+"""of the files of a comparison in its folder"""
 
 
 def add_compare(commands: Commands) -> None:
@@ -67,6 +69,10 @@ def _compare(parsed: argparse.Namespace) -> int:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")
     folder = parsed.out or Path(f"{parsed.graph.stem}.{NAME}")
     require_folder(folder)
+    if folder.is_dir():
+        for suffix in SUFFIXES:
+            require_writable("--out", folder / f"{NAME}{suffix}")
+    require_apart({"--report": parsed.report}, {"the graph": parsed.graph, "--policy": parsed.policy})
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
         require_writable("--report", parsed.report)
     prepared = prepared_graph(parsed)

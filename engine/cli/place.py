@@ -34,7 +34,7 @@ from engine.cli.placement_arguments import (
 from engine.cli.policy_arguments import add_policy, policy_of, print_fit
 from engine.cli.reading_arguments import reading_options
 from engine.errors import SettingsError
-from engine.files.destinations import require_writable
+from engine.files.destinations import require_apart, require_writable
 
 WITH_A_POLICY = "placeto"
 """the method for a policy, unless another one is named"""
@@ -129,20 +129,24 @@ def _place(parsed: argparse.Namespace) -> int:
     placement = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
-    write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(placement)})
-    if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
-        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
-    elif parsed.out is not None:
-        api.write_placed(
-            parsed.graph,
-            parsed.graph.suffix,
-            placement,
-            parsed.out,
-            api.Limits(),
-            reading_options(parsed),
-            short=parsed.short_devices,
-        )
+    try:
+        write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(placement)})
+    finally:  # what a run has found is written even where its report cannot be
+        _write_placed(parsed, placement)
     return 0
+
+
+def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str]) -> None:
+    """Write the file of `--out`, if one is asked for."""
+    if parsed.out is None:
+        return
+    if parsed.out.suffix == PLACEMENT_FORMAT:
+        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
+        return
+    options = reading_options(parsed)
+    api.write_placed(
+        parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), options, short=parsed.short_devices
+    )
 
 
 MEASURED_STEPS = 5
@@ -253,6 +257,11 @@ def _check_destination(parsed: argparse.Namespace) -> None:
     if parsed.out is not None:
         require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT))
     require_writable("--report", parsed.report)
+    read = {"--profile": parsed.profile, "--start": parsed.start, "--policy": parsed.policy}
+    with_graph = read | {"the graph": parsed.graph}  # a graph may be placed in its own file
+    is_placement = parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT
+    require_apart({"--out": parsed.out}, with_graph if is_placement else read)
+    require_apart({"--report": parsed.report}, with_graph | {"--out": parsed.out})
 
 
 def _require_short_enough(parsed: argparse.Namespace, cluster: api.Cluster) -> None:

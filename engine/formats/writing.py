@@ -20,7 +20,7 @@ from engine.child.parent import (
 from engine.errors import GraphError
 from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing
-from engine.formats.reading import AS_IT_IS, order_of, source_of
+from engine.formats.reading import AS_IT_IS, STEPS, order_of, source_of
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import require_suffix
@@ -62,6 +62,7 @@ def write_placed(
     require_size(source, limits)
     placing = Placing(device_of_op, destination.suffix, short, keep_pins)
     order = order_of(source, suffix, options, limits) | {"placing": dataclasses.asdict(placing)}
+    limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)  # as reading, which is a part of it
     with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
         publish(folder / PLACED_FILE, destination)
 
@@ -82,6 +83,7 @@ def require_saved_model(
         raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
     require_size(source, limits)
     order = order_of(source, suffix, options, limits)
+    limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
     run_in_child(
         f"{__name__}:require_saved_model_in_child",
         order,

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 
 from engine import api
-from tests.webapp.test_start_run import FORM
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.runs.models import Run
 
+FORM = {"device_kind": "K80", "device_count": "2", "method": "random", "evaluations": "100", "seed": "0"}
 FIELD = "“Ignore device placements stored in the file”"
 KERNEL = "TensorFlow has no CPU kernel for it"
 

@@ -65,6 +65,7 @@ def require_writable(
     making = _making(source, graph, signature, most_bytes)
     with opened_archive(source) as archive:
         names = making.checked_files(archive, folder)
+        making.saved_model()
         for index, name in enumerate(names):
             report_progress(CHECKING, index, len(names))
             archive.read_through(name)
