@@ -50,12 +50,14 @@ def _written_devices(
 ) -> list[str]:
     """[ops] the device string of each op: its placement, with the rest of the address from the file.
 
-    Where the file fixes ops to several machines and the devices that it fixes do not count, that rest does not either.
+    Where the file fixes ops to several machines and the placement, of a cluster of one machine, ignores that, the rest
+    is left out.
     """
     _require_known_ops(graph, device_of_op)
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
     several_machines = len(machines_of(graph.devices)) > 1
+    on_one_machine = several_machines and not keep_pins and not any("/job:" in text for text in device_of_op.values())
     written: list[str] = []
     first: dict[int, int] = {}
     for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op.tolist(), strict=True)):
@@ -67,7 +69,7 @@ def _written_devices(
             raise PlacementError(what, where=shortened(name), allowed="a GPU")
         if keep_pins:
             _require_pin(name, placed, fixed[class_], several_machines=several_machines)
-        around = DeviceString() if several_machines and not keep_pins else fixed[class_]
+        around = DeviceString() if on_one_machine else fixed[class_]
         written.append(spelled_device(_completed(placed, around)))
         other = first.setdefault(class_, op)
         if written[other] != written[op]:

@@ -1,13 +1,15 @@
 """Which ops no CPU can run, and why; the layouts are tried out in TensorFlow."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.graphs.tensorflow.cpu_kernels import CHANNELS_FIRST, gpu_reasons
-from tests.engine.formats.graphdef_samples import attribute, bytes_field, node, text, type_attribute
+from engine.graphs.tensorflow.wire import bytes_field
+from tests.engine.formats.graphdef_samples import attribute, node, text, type_attribute
 from tests.engine.formats.reading import read_graph
 
 FLOAT, HALF, DOUBLE, COMPLEX = 1, 19, 2, 8
@@ -117,7 +119,7 @@ def _with_channels_first(op_type: str, type_name: str):  # type: ignore[no-untyp
     deep, pools = "3D" in op_type, "Pool" in op_type
     edge = [4] * (3 if deep else 2)
     image = tf.compat.v1.placeholder_with_default(tf.ones([1, 4, *edge], type_name), [1, 4, *edge])
-    options = {"data_format": "NCDHW" if deep else "NCHW"}
+    options: dict[str, Any] = {"data_format": "NCDHW" if deep else "NCHW"}
     made = getattr(tf.raw_ops, op_type)
     if op_type in ("SpaceToDepth", "DepthToSpace"):
         return made(input=image, block_size=2, **options)
