@@ -10,7 +10,9 @@ from pathlib import Path
 
 from engine import VERSION
 from engine.child.machine_memory import machine_memory_bytes
-from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
+from engine.child.own_memory import is_out_of_memory, limited_memory
+from engine.child.parent import Limits, Pulse, ReportProgress, kills_for_memory, no_pulse
+from engine.child.sandbox import missing as missing_of_sandbox
 from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
@@ -70,11 +72,12 @@ from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
+from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import require_saved_model, write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
-from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
+from engine.graphs.reading_options import ReadingOptions, tags_of_text, tags_text
 from engine.measuring.calibrating.machine import calibrate
 from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
@@ -266,11 +269,13 @@ __all__ = [
     "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",
     "MOST_SEED",
+    "NO_SIGNATURE",
     "NO_VARIABLES",
     "OPEN_TRIPS",
     "OP_REST_US",
     "POLICY_VERSION",
     "PRESET_WORDS",
+    "READING_STEPS",
     "SIZES_FROM",
     "SPLIT",
     "TRIPS_FROM",
@@ -373,13 +378,17 @@ __all__ = [
     "family_members",
     "flat_view_to_bytes",
     "groups_csv",
+    "is_out_of_memory",
     "keep_warm",
+    "kills_for_memory",
     "learned_until",
+    "limited_memory",
     "list_settings",
     "machine_memory_bytes",
     "measure",
     "measure_many",
     "methods",
+    "missing_of_sandbox",
     "model_explorer_graph",
     "most_processes",
     "obstacle",
@@ -408,6 +417,8 @@ __all__ = [
     "shortened",
     "simulate",
     "simulated_words",
+    "tags_of_text",
+    "tags_text",
     "time_node_data",
     "time_words",
     "trace",

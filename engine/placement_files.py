@@ -110,7 +110,9 @@ def read_placement(
         "ops": list(prepared.graph.op_names),
         "devices": [device.name for device in cluster.devices],
     }
-    arrays, _ = run_in_child(f"{__name__}:read_in_child", arguments, limits, task="reading the placement")
+    arrays, _ = run_in_child(
+        f"{__name__}:read_in_child", arguments, limits, task="reading the placement", reads=(path,)
+    )
     return arrays["device_of_op"].astype(np.int32)
 
 

@@ -134,6 +134,7 @@ class PreparedGraph:
             "loops": _rows(self.origin.loops),
             "branches": _rows(self.origin.branches),
             "sizes": _rows(self.origin.sizes),
+            "layers": _rows(self.origin.layers),
             "variables_stored": self.origin.variables_stored,
             "batch_helps": list(self.origin.batch_helps),
         }

@@ -54,6 +54,7 @@ SLOW = (
     "engine/formats/test_one_child.py",
     "engine/formats/test_opening.py",
     "engine/formats/test_order_of_file.py",
+    "engine/formats/test_step_of_file.py",
     "engine/graphs/tensorflow/test_gpu_kernels.py",
     "engine/graphs/tensorflow/test_large_text.py",
     "engine/graphs/tensorflow/test_cpu_kernels.py",

@@ -57,6 +57,10 @@ READING_MEMORY_BYTES = environment.integer(
     "PLACETO_READING_MEMORY_BYTES", api.machine_memory_bytes() * 3 // 4, lowest=1024**3, highest=1024**5
 )
 """The memory that the readings of one machine may use together; as many as fit work at once."""
+RUN_MEMORY_BYTES = environment.integer(
+    "PLACETO_RUN_MEMORY_BYTES", api.machine_memory_bytes() // 2, lowest=1024**3, highest=1024**5
+)
+"""The memory that one run, training or measurement may use."""
 
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)

@@ -2,9 +2,10 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from engine.child import own_network
+from engine.child import own_network, sandbox
 
 if __name__ == "__main__":
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
@@ -14,6 +15,9 @@ if __name__ == "__main__":
         except OSError as error:
             order |= {"function": own_network.REFUSE, "arguments": {"reason": error.strerror}}
 
-    from engine.child.process import carry_out_and_exit  # it starts threads, so the namespace comes first
+    if order["reads"] is not None:
+        sandbox.enter(Path(order["folder"]), map(Path, order["reads"]))
+
+    from engine.child.process import carry_out_and_exit  # it starts threads, so namespace and sandbox come first
 
     carry_out_and_exit(order)

@@ -2,7 +2,8 @@
 
 A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its result as files in a
 private folder, which is deleted afterwards. Nothing is ever pickled. The child is killed with its process group on
-time-out, and with its parent (where the system supports it). `process.py` is the child's side.
+time-out, when it does nothing for a minute (`idling.py`), and with its parent (where the system supports it).
+`process.py` is the child's side.
 """
 
 import errno
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
+from engine.child import idling
 from engine.child.warm import ServerLostError, WarmChild, WarmServer, warm_server
 from engine.errors import (
     ChildError,
@@ -129,6 +131,7 @@ def child_results(
     with_gpus: bool = False,
     is_warm: bool = False,
     own_network: bool = False,
+    reads: Sequence[Path] | None = None,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", trusted) in a child; yields its results and its folder of other files.
 
@@ -136,10 +139,12 @@ def child_results(
     context ends. `task` names the work in an error ("reading the graph"); empty: the stage that the function reported
     last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
     `warm.keep_warm` keeps, if there is one. With `own_network` it has a network namespace of its own: see
-    `own_network.py`. Raises the typed error that the function raised, SettingsError where no such namespace can be
-    made, LimitError for too much time or memory, ChildError for a crash.
+    `own_network.py`. With `reads` it is in a sandbox: it reads these files and code, writes its folder, and reaches
+    nothing else, see `sandbox.py`. Raises the typed error that the function raised, SettingsError where no such
+    namespace can be made, LimitError for too much time or memory, ChildError for a crash.
     """
-    place = _Place(with_gpus and GPU_DRIVER.exists(), own_network)
+    files = None if reads is None else tuple(str(path.absolute()) for path in reads)
+    place = _Place(with_gpus and GPU_DRIVER.exists(), own_network, files)
     with ExitStack() as stack:
         folder = _new_folder(stack)
         server = warm_server() if is_warm and not (place.with_gpus or own_network) else None
@@ -158,6 +163,8 @@ class _Place:
 
     with_gpus: bool
     own_network: bool
+    reads: tuple[str, ...] | None
+    """the files that it may read in its sandbox; None: it has no sandbox"""
 
 
 def _new_folder(stack: ExitStack) -> Path:
@@ -173,10 +180,18 @@ def run_in_child(
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
     is_warm: bool = False,
+    reads: Sequence[Path] | None = None,
 ) -> Results:
     """Return the results of `child_results`, for a function that leaves no other files."""
     with child_results(
-        function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse, is_warm=is_warm
+        function,
+        arguments,
+        limits,
+        task=task,
+        report_progress=report_progress,
+        pulse=pulse,
+        is_warm=is_warm,
+        reads=reads,
     ) as made:
         return made[0]
 
@@ -227,6 +242,7 @@ def _run(
         "memory_bytes": limits.memory_bytes,
         "data_alone": place.with_gpus,
         "own_network": place.own_network,
+        "reads": None if place.reads is None else [*place.reads],
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }
@@ -251,6 +267,8 @@ def _run(
 
         try:
             in_time = _follow(child, progress, limits.seconds, report, pulse)
+        except _IdleError as idle:
+            raise _typed_error_of(idle, task or stage) from None
         finally:
             status = child.end()
     task = task or stage
@@ -297,6 +315,11 @@ class StartedChild:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     def wait(self, seconds: float) -> bool:
         """Whether it ends within `seconds`."""
         try:
@@ -312,6 +335,23 @@ class StartedChild:
         return self._process.wait()
 
 
+class _IdleError(Exception):
+    """The child does nothing any more."""
+
+    def __init__(self, *, is_stopped: bool) -> None:
+        super().__init__()
+        self.is_stopped = is_stopped
+
+
+def _typed_error_of(idle: _IdleError, task: str) -> PlacetoError:
+    """A child that hangs has failed; one that somebody stopped from outside may be tried again."""
+    _logger.warning("child ended while %s: it did nothing for %g seconds", task, idling.MOST_IDLE_SECONDS)
+    if idle.is_stopped:
+        return ChildKilledError(f"{task} was interrupted: its process was stopped", allowed="another try", field="file")
+    what = f"{task} failed: the process did nothing for {idling.MOST_IDLE_SECONDS:g} seconds"
+    return ChildError(what, field="file")
+
+
 def _follow(
     child: WarmChild | StartedChild,
     progress: IO[bytes],
@@ -319,13 +359,21 @@ def _follow(
     report_progress: ReportProgress,
     pulse: Pulse,
 ) -> bool:
-    """Pass progress on until the child closes its pipe and ends; False if it does not within `seconds`."""
+    """Pass progress on until the child closes its pipe and ends; False if it does not within `seconds`.
+
+    Raises _IdleError, ServerLostError.
+    """
     deadline = time.monotonic() + seconds
     pending = b""
+    idle: idling.Idling | None = None
     with selectors.DefaultSelector() as selector:
         selector.register(progress, selectors.EVENT_READ)
         while (remaining := deadline - time.monotonic()) > 0:
             pulse()
+            if idle is None and child.pid is not None:
+                idle = idling.Idling(child.pid)
+            if idle is not None and idle.seconds() >= idling.MOST_IDLE_SECONDS:
+                raise _IdleError(is_stopped=idling.is_stopped(idle.leader))
             if not selector.select(min(remaining, SECONDS_BETWEEN_PULSES)):
                 continue
             chunk = os.read(progress.fileno(), LONGEST_PROGRESS_LINE)

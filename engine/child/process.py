@@ -61,7 +61,7 @@ def _carry_out(order: dict[str, Any]) -> int:
         described |= {"allowed": error.allowed, "field": error.field}
         _write(folder / ERROR_FILE, json.dumps(described).encode())
     except MemoryError:
-        return MEMORY_EXIT_STATUS
+        os._exit(MEMORY_EXIT_STATUS)  # before frames are dropped: TensorFlow's destructors may wait for ever then
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise

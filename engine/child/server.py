@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from engine.child import sandbox
 from engine.child.parent import ORDER_FILE
 from engine.child.process import bind_to_parent, carry_out_and_exit
 
@@ -31,7 +32,7 @@ SEVERAL_THREADS_EXIT_STATUS = 3
 
 
 class _Server:
-    """Forks a child for each request, reports its exit status, and kills children that nobody waits for."""
+    """Forks a child for each request, reports its process id and status, and kills children that nobody waits for."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -77,6 +78,8 @@ class _Server:
         os.close(progress)
         os.close(log)
         self._control_of_child[child] = socket.socket(fileno=control)
+        with suppress(OSError):
+            self._control_of_child[child].sendall(b"%d\n" % child)
         self._selector.register(self._control_of_child[child], selectors.EVENT_READ, child)
         return True
 
@@ -94,7 +97,7 @@ class _Server:
             with suppress(KeyError):
                 self._selector.unregister(control)
             with suppress(OSError), control:
-                control.sendall(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+                control.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def _ended_child() -> int | None:
@@ -128,6 +131,8 @@ def _become_child(folder: Path, progress: int, log: int) -> NoReturn:
     os.putenv("HOME", str(folder))
     os.putenv("TMPDIR", str(folder))
     order: dict[str, Any] = json.loads((folder / ORDER_FILE).read_bytes())
+    if order["reads"] is not None:
+        sandbox.enter(folder, map(Path, order["reads"]))
     order |= {"parent": os.getppid(), "progress": PROGRESS, "memory_bytes": order["memory_bytes"] + _address_space()}
     carry_out_and_exit(order)
 
@@ -156,6 +161,7 @@ def main() -> int:
     _load(order["paths"])
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         return SEVERAL_THREADS_EXIT_STATUS
+    sandbox.code_folders()  # found once, not in each child
     gc.collect()
     gc.freeze()  # loaded objects stay shared with the children
     server = _Server(socket.socket(fileno=order["requests"]))

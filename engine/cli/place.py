@@ -255,7 +255,7 @@ def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) 
 def _check_destination(parsed: argparse.Namespace) -> None:
     """Refuse an `--out` that cannot be written before hours of work, not after."""
     if parsed.out is not None:
-        require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT))
+        require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT), parsed.fetch)
     require_writable("--report", parsed.report)
     read = {"--profile": parsed.profile, "--start": parsed.start, "--policy": parsed.policy}
     with_graph = read | {"the graph": parsed.graph}  # a graph may be placed in its own file

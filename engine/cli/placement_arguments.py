@@ -1,5 +1,6 @@
 """Placements on the command line: reads the file of `--placement` and checks the names of files to write."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine import api
@@ -21,8 +22,11 @@ def read_placements(path: Path) -> api.Json:
     return read_json(path.read_bytes(), most_values=MOST_PLACED, error=PlacementError, field="placement")
 
 
-def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...]) -> None:
-    """Raise SettingsError unless the placed `graph` can be written to `out`, whose name ends in one of `allowed`."""
+def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...], fetches: Sequence[str] = ()) -> None:
+    """Raise SettingsError unless the placed `graph`, read for `fetches`, can be written to `out`.
+
+    Its name must end in one of `allowed`.
+    """
     require_writable("--out", out, replaced=out.suffix != PLACEMENT_FORMAT)
     if out.suffix not in allowed:
         endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
@@ -30,6 +34,8 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...]) -> Non
     row = api.FORMATS.get(graph.suffix)
     if out.suffix != PLACEMENT_FORMAT and row is not None and not row.write:
         raise SettingsError(f"{row.words} holds no GraphDef", where="--out", allowed="a name that ends in .json")
+    if out.suffix == SAVED_MODEL_FORMAT and fetches:
+        raise SettingsError(api.NO_SIGNATURE, where="--out", allowed="a name that ends in .pb or .pbtxt")
     if out.suffix == SAVED_MODEL_FORMAT != graph.suffix:
         what = "only of a SavedModel (.zip) a placed SavedModel can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")

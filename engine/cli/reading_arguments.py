@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from engine.errors import SettingsError, shortened
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.reading_options import ReadingOptions, tags_of_text
 
 SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3"
 TRIPS_RULE = "NAME=N, such as while=40"
@@ -15,9 +15,24 @@ _COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add `--signature`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
+    """Add `--signature`, `--tags`, `--fetch`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
     parser.add_argument(
         "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
+    )
+    parser.add_argument(
+        "--tags",
+        type=tags_of_text,
+        metavar="TAGS",
+        help='the tags of the graph to read of a SavedModel that holds several: train, or serve,gpu, or "" for the one '
+        "without tags (default: the only graph, or the one with the tag serve alone)",
+    )
+    parser.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an op, or its output as NAME:0, that a step fetches, once for each, in place of a signature or what the "
+        "file names (default without either: all but ops that only initialise, save or write summaries)",
     )
     parser.add_argument("--batch-size", type=int, metavar="N", help="for inputs whose first dimension is unknown")
     parser.add_argument(
@@ -51,6 +66,8 @@ def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
         _shapes(parsed.input_shape),
         _counts(parsed.trips, "--trips", "no number of trips", TRIPS_RULE),
         _counts(parsed.size, "--size", "no size", SIZE_RULE),
+        tuple(dict.fromkeys(parsed.fetch)),
+        parsed.tags,
     )
 
 

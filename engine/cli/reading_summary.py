@@ -33,6 +33,7 @@ def what_was_read(summary: Summary) -> Iterator[str]:
     output, persistent = (bytes_words(summary[key]) for key in ("output_bytes", "persistent_bytes"))
     yield f"Outputs: {output}; variables: {persistent}"
     yield from _flops(summary)
+    yield from _layers(summary)
     yield from _read_as(summary)
     yield f"Op times: {_shares(summary['sources'])}"
     steps = ", ".join(f"{_kind(kind)} {_step(time)}" for kind, time in summary["one_device_us"].items())
@@ -66,10 +67,37 @@ def _flops(summary: Summary) -> Iterator[str]:
     yield f"FLOPs of a step: {flops_words(summary['flops'])}{shares}"
 
 
+def _layers(summary: Summary) -> Iterator[str]:
+    """The parameters, and the layers with most FLOPs in the order of the graph."""
+    layers = summary["layers"]
+    if not layers:
+        return
+    if layers[0]["parameters"] is not None:
+        variables, constants = (sum(layer[key] for layer in layers) for key in ("parameters", "constants"))
+        places = [f"{variables:,} in variables"] * bool(variables) + [f"{constants:,} in constants"] * bool(constants)
+        if places:
+            yield f"Parameters: {', '.join(places)}"
+    if len(layers) == 1 or not summary["flops"]:
+        return
+    largest = sorted(layers, key=lambda layer: (-layer["flops"], layer["name"]))[:ROWS_SHOWN]
+    names = {layer["name"] for layer in largest if layer["flops"]}
+    shown = [layer for layer in layers if layer["name"] in names]
+    yield f"Layers: {len(layers)}{f'; the {len(shown)} with most FLOPs' if len(shown) < len(layers) else ''}"
+    for layer in shown:
+        share = part_words(layer["flops"] / summary["flops"])
+        held = f", {layer['parameters'] + layer['constants']:,} parameters" if layer["parameters"] is not None else ""
+        work = f"{flops_words(layer['flops'])} FLOPs ({share})"
+        yield f"  {shortened(layer['label'])}: {work}{held}, {counted(layer['ops'], 'op')}"
+
+
 def _read_as(summary: Summary) -> Iterator[str]:
     """The format, and the options that differ from the defaults."""
     options = summary["options"]
     given = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
+    if options.get("tags") is not None:
+        given.append(f"tags {shortened(api.tags_text(options['tags']))}")
+    if fetches := options.get("fetches"):
+        given.append(f"fetches {shortened(', '.join(fetches), TYPED_AGAIN)}")
     if options.get("batch_size") is not None:
         given.append(f"batch size {options['batch_size']}")
     shapes = {name: ",".join(map(str, shape)) for name, shape in (options.get("input_shapes") or {}).items()}

@@ -53,7 +53,7 @@ def _simulate(parsed: argparse.Namespace) -> int:
 
 
 def _apply(parsed: argparse.Namespace) -> int:
-    require_placed_name(parsed.out, parsed.graph, PLACED_FORMATS)
+    require_placed_name(parsed.out, parsed.graph, PLACED_FORMATS, parsed.fetch)
     api.apply(
         parsed.graph,
         parsed.graph.suffix,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.costs.cost_model import CostModel, GraphWithShapes
+from engine.formats.step import WholeGraph
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 
@@ -54,7 +55,9 @@ class ReadFile:
     origin: Origin
     """without the findings of the cost model"""
     content: bytes = b""
-    """the file's own bytes, where they hold this graph unchanged and nothing else; else empty"""
+    """the file's own bytes, where they hold this graph, or `whole`, unchanged and nothing else; else empty"""
+    whole: WholeGraph | None = None
+    """all ops of the file, to be written placed; None where `graph` has all that is written"""
 
 
 @dataclass(frozen=True, slots=True)

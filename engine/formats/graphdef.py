@@ -13,17 +13,22 @@ from engine.costs.cost_model import GraphWithShapes
 from engine.costs.estimated import EstimatedCosts
 from engine.errors import GraphError, LimitError, SettingsError, shortened
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
+from engine.formats.step import StepPart, step_of
 from engine.graphs.origin import Origin
+from engine.graphs.tensorflow.fetching import ops_of_fetches
 from engine.graphs.tensorflow.function_calls import calls_of, require_callable
-from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, read_messages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.graphdef_writer import with_devices
 from engine.graphs.tensorflow.messages import load_messages, load_tensorflow
+from engine.graphs.tensorflow.text_messages import MOST_OPS
 from engine.number_words import bytes_words
 
 OPENING = "opening the file"
 READING = "reading the graph"
 INLINING = "inlining the functions"
+FETCHES = "what the step fetches"
+"""a person's fetches, in a note"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +40,43 @@ class OpenedGraph:
     """`feeds`, `fetches`, `signatures`, `notes`, `variables_stored`"""
     content: bytes = b""
     """as in `ReadFile`"""
+    is_whole: bool = False
+    """whether `messages` are all ops of the file, so that the step is still to be found among them"""
+    fetched_by: str = FETCHES
+    """what names `origin.fetches`, for people"""
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph without its functions. Raises GraphError."""
     report_progress(READING, 0, 0)
+    _require_no_container(source)
     messages = read_messages(source.path.read_bytes(), source.suffix, with_tensorflow=False)
     check_messages(messages, source)
 
 
 def check_messages(messages: GraphMessages, source: SourceFile) -> None:
-    """Check a graph that was in any container, as `check` does. Raises GraphError."""
+    """Check a graph that was in any container, as `check` does. Raises GraphError; SettingsError for wrong fetches."""
     graph_of_messages(messages, source.path.stem)
+    ops_of_fetches(messages, source.options.fetches)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
-    """The file's messages. Raises GraphError; SettingsError for a signature, since a GraphDef has none."""
+    """The file's messages. Raises GraphError, SettingsError."""
+    _require_no_container(source)
+    report_progress(READING, 0, 0)
+    content = source.path.read_bytes()
+    messages = read_messages(content, source.suffix)
+    origin = Origin(fetches=ops_of_fetches(messages, source.options.fetches))
+    return OpenedGraph(messages, origin, content, is_whole=True)
+
+
+def _require_no_container(source: SourceFile) -> None:
+    """Raise SettingsError for options that choose a part of a container."""
     if source.options.signature:
         what = f"a GraphDef has no signature {shortened(source.options.signature)}"
         raise SettingsError(what, where="signature", allowed="none", field="signature")
-    report_progress(READING, 0, 0)
-    content = source.path.read_bytes()
-    return OpenedGraph(read_messages(content, source.suffix), content=content)
+    if source.options.tags is not None:
+        raise SettingsError("a GraphDef has no tags", where="tags", allowed="none", field="tags")
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
@@ -68,10 +88,18 @@ def read_opened(graph: OpenedGraph, source: SourceFile, report_progress: ReportP
     """Read a graph that was in any container, as `read` does. Raises GraphError, LimitError, SettingsError."""
     graph = inlined(graph, source, report_progress)
     report_progress(READING, 0, 0)
-    read_graph = graph_of_messages(graph.messages, source.path.stem)
-    origin = replace(graph.origin, format=source.suffix, options=source.options.to_json())
-    with_shapes = GraphWithShapes(read_graph, graph.messages, source.options)
-    return ReadFile(with_shapes, EstimatedCosts(), origin, graph.content)
+    step = _step_of(graph, source)
+    notes = (*graph.origin.notes, *step.notes)
+    origin = replace(graph.origin, notes=notes, format=source.suffix, options=source.options.to_json())
+    with_shapes = GraphWithShapes(step.graph, step.messages, source.options)
+    return ReadFile(with_shapes, EstimatedCosts(), origin, graph.content, step.whole)
+
+
+def _step_of(graph: OpenedGraph, source: SourceFile) -> StepPart:
+    """The ops that the step runs. Raises GraphError."""
+    if graph.is_whole:
+        return step_of(graph.messages, source.path.stem, graph.origin.fetches, graph.fetched_by)
+    return StepPart(graph.messages, graph_of_messages(graph.messages, source.path.stem))
 
 
 def inlined(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
@@ -86,9 +114,10 @@ def inlined(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgr
     load_tensorflow()
     from engine.graphs.tensorflow.inlining import inline
 
-    messages, notes = inline(graph.messages, graph.origin.fetches)
+    messages, notes = inline(graph.messages, graph.origin.fetches, keeps_all=graph.is_whole)
     _require_bounded(messages, source)
-    return OpenedGraph(messages, replace(graph.origin, notes=(*graph.origin.notes, *notes)))
+    origin = replace(graph.origin, notes=(*graph.origin.notes, *notes))
+    return replace(graph, messages=messages, origin=origin, content=b"")
 
 
 def require_inlinable(messages: GraphMessages) -> None:
@@ -117,9 +146,12 @@ def write(source: SourceFile, placing: Placing, folder: Path, report_progress: R
 
 def placed(file: ReadFile, suffix: str, placing: Placing) -> bytes:
     """The GraphDef that was read, with its devices, in the format of `placing.suffix`. Raises PlacementError."""
-    content, content_suffix = (file.content, suffix) if file.content else (serialized(file), ".pb")
+    messages = file.graph.messages if file.whole is None else file.whole.messages
+    assert messages is not None
+    content, content_suffix = (file.content, suffix) if file.content else (_serialized(messages), ".pb")
     return with_devices(
         file.graph.graph,
+        None if file.whole is None else file.whole.graph,
         content,
         content_suffix,
         placing.device_of_op,
@@ -131,8 +163,11 @@ def placed(file: ReadFile, suffix: str, placing: Placing) -> bytes:
 
 def serialized(file: ReadFile) -> bytes:
     """The read graph as a binary GraphDef; the same file and options give the same bytes."""
-    messages = file.graph.messages
-    assert messages is not None
+    assert file.graph.messages is not None
+    return _serialized(file.graph.messages)
+
+
+def _serialized(messages: GraphMessages) -> bytes:
     graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
     graph.CopyFrom(messages.rest)
     graph.node.extend(messages.nodes)

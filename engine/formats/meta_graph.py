@@ -13,11 +13,17 @@ from engine.child.parent import ReportProgress
 from engine.errors import GraphError, SettingsError, shortened
 from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
-from engine.formats.graphdef import OPENING, OpenedGraph
+from engine.formats.graphdef import FETCHES, OPENING, OpenedGraph
+from engine.formats.step import needed_note
+from engine.formats.text_containers import meta_graph_of_text
 from engine.graphs.origin import Origin
+from engine.graphs.reading_options import tags_text
+from engine.graphs.tensorflow.fetching import ops_of_fetches
+from engine.graphs.tensorflow.function_calls import calls_of
 from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes, read_messages
 from engine.graphs.tensorflow.messages import Message, parsed
-from engine.graphs.tensorflow.pruning import pruned
+from engine.graphs.tensorflow.pruning import pruned, require_fetched
+from engine.graphs.tensorflow.text_messages import META_GRAPH, form_of_text
 from engine.graphs.tensorflow.wire import BYTES, WireError, fields
 
 META_GRAPHS = 2
@@ -60,7 +66,7 @@ class StepSignature:
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph, not just the part that a step runs. Raises GraphError."""
     report_progress(OPENING, 0, 0)
-    meta_graph = meta_graph_of_file(source.path.read_bytes())
+    meta_graph = _meta_graph_of(source, with_tensorflow=False)
     graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
@@ -70,10 +76,18 @@ def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     Raises GraphError, SettingsError.
     """
     report_progress(OPENING, 0, 0)
-    meta_graph = meta_graph_of_file(source.path.read_bytes())
-    if source.options.signature:
-        return of_step(meta_graph, step_of_signature(meta_graph, source.options.signature))
-    return of_step(meta_graph, step_of_collections(meta_graph))
+    meta_graph = _meta_graph_of(source)
+    options = source.options
+    if options.signature:
+        return of_step(meta_graph, step_of_signature(meta_graph, options.signature))
+    step = StepSignature() if options.fetches else step_of_collections(meta_graph)
+    messages = read_messages(meta_graph.graph, ".pb")
+    if step.fetches and calls_of(messages):  # only the step's functions need to be inlined
+        return of_step(meta_graph, step)
+    require_fetched(messages, step.fetches)
+    fetches = step.fetches or ops_of_fetches(messages, options.fetches)
+    origin = Origin(fetches=fetches, signatures=signatures_of(meta_graph))
+    return OpenedGraph(messages, origin, is_whole=True, fetched_by=step.source or FETCHES)
 
 
 def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
@@ -83,7 +97,7 @@ def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
     if step.fetches:
         before = len(messages.nodes)
         messages = pruned(messages, step.fetches)
-        notes = (f"Of the file's {before} ops those {len(messages.nodes)} were read that {step.source} needs.",)
+        notes = (needed_note(before, len(messages.nodes), step.source),)
     ops = {node.name for node in messages.nodes}
     feeds = tuple(name for name in step.feeds if name in ops)
     origin = Origin(feeds=feeds, fetches=step.fetches, signatures=signatures_of(meta_graph), notes=notes)
@@ -100,8 +114,19 @@ def write(source: SourceFile, placing: Placing, folder: Path, report_progress: R
     (folder / PLACED_FILE).write_bytes(graphdef.placed(read(source, report_progress), source.suffix, placing))
 
 
+def _meta_graph_of(source: SourceFile, *, with_tensorflow: bool = True) -> MetaGraph:
+    """The MetaGraphDef in the file. Raises GraphError; SettingsError for tags."""
+    if source.options.tags is not None:
+        what = "tags choose one graph of a SavedModel, and a MetaGraphDef is one"
+        raise SettingsError(what, where="tags", allowed="none", field="tags")
+    content = source.path.read_bytes()
+    if form_of_text(content) is META_GRAPH:
+        content = meta_graph_of_text(content, with_tensorflow=with_tensorflow)
+    return meta_graph_of_file(content)
+
+
 def meta_graph_of_file(content: bytes) -> MetaGraph:
-    """The MetaGraphDef in a `.meta` file. Raises GraphError."""
+    """The MetaGraphDef in a binary `.meta` file. Raises GraphError."""
     if not content:
         raise GraphError("the file is empty", allowed=META_GRAPH_FORM, field="file")
     if (noun := noun_of_first_bytes(content, ".meta")) is not None:
@@ -116,10 +141,10 @@ def meta_graph_of_file(content: bytes) -> MetaGraph:
     return meta_graph
 
 
-def meta_graph_of_saved_model(content: bytes) -> tuple[MetaGraph, str]:
-    """The one graph of a saved_model.pb, or the usual one of several; and a sentence where there was a choice.
+def meta_graph_of_saved_model(content: bytes, tags: tuple[str, ...] | None) -> tuple[MetaGraph, str]:
+    """The graph of a saved_model.pb with these tags; without tags the one graph, or the usual one of several.
 
-    Raises GraphError.
+    The text is a sentence where there was a choice. Raises GraphError, SettingsError.
     """
     where = "saved_model.pb"
     if not content:
@@ -132,14 +157,37 @@ def meta_graph_of_saved_model(content: bytes) -> tuple[MetaGraph, str]:
     graphs = [graph for graph in graphs if graph.graph]
     if not graphs:
         raise GraphError("it holds no graph", where=where, allowed=SAVED_MODEL_FORM, field="file")
+    chosen = _tagged(graphs, tags)
     if len(graphs) == 1:
-        return graphs[0], ""
-    usual = [graph for graph in graphs if frozenset(graph.rest.meta_info_def.tags) == USUAL_TAGS]
-    tags = "; ".join(_tags(graph) for graph in graphs[:SHOWN])
-    if len(usual) != 1:
-        what = f"it holds {len(graphs)} graphs, with the tags {tags}"
-        raise GraphError(what, where=where, allowed="one graph, or one with the tag serve alone", field="file")
-    return usual[0], f"Of the file's {len(graphs)} graphs, with the tags {tags}, the one with the tag serve was read."
+        return chosen, ""
+    return chosen, (
+        f"Of the file's {len(graphs)} graphs, with the tags {_all_tags(graphs)}, the one with the tags "
+        f"{_tags(chosen)} was read."
+    )
+
+
+def _tagged(graphs: Sequence[MetaGraph], tags: tuple[str, ...] | None) -> MetaGraph:
+    """The graph with these tags; without, the only one or the one that is usual. Raises GraphError, SettingsError."""
+    if tags is None and len(graphs) == 1:
+        return graphs[0]
+    wanted = USUAL_TAGS if tags is None else frozenset(tags)
+    found = [graph for graph in graphs if frozenset(graph.rest.meta_info_def.tags) == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        what = f"{len(found)} of its graphs have the tags {_tags(found[0])}"
+        raise GraphError(what, where="saved_model.pb", allowed="one graph for each set of tags", field="file")
+    if tags is None:
+        what = f"it holds {len(graphs)} graphs, with the tags {_all_tags(graphs)}"
+        allowed = "the tags of one of them (--tags, the field Tags)"
+        raise SettingsError(what, where="saved_model.pb", allowed=allowed, field="tags")
+    what = f"there is no graph with the tags {shortened(tags_text(tags))}"
+    raise SettingsError(what, where="tags", allowed=_all_tags(graphs), field="tags")
+
+
+def _all_tags(graphs: Sequence[MetaGraph]) -> str:
+    """The tags of each graph, as a person writes them."""
+    return "; ".join(map(_tags, graphs[:SHOWN])) + "; …" * (len(graphs) > SHOWN)
 
 
 def signatures_of(meta_graph: MetaGraph) -> tuple[str, ...]:
@@ -234,4 +282,4 @@ def _noun_of_other(content: bytes) -> str | None:
 
 
 def _tags(meta_graph: MetaGraph) -> str:
-    return " and ".join(shortened(tag) for tag in meta_graph.rest.meta_info_def.tags) or "none"
+    return tags_text(shortened(tag) for tag in meta_graph.rest.meta_info_def.tags)

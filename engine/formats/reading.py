@@ -21,6 +21,7 @@ from engine.child.parent import (
 )
 from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.costs import Costs
+from engine.costs.layers import HeldParameters, layers_of
 from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
@@ -34,6 +35,8 @@ from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested
 from engine.graphs.grouping.nesting import Levels
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.parameters import elements_of_constants, elements_of_variables
 from engine.prepared import PreparedGraph
 
 AUTO_GROUPS: Final = "auto"
@@ -57,26 +60,26 @@ STEPS = 4
 """opening, inlining, reading, costing: one child does them all, in the time limit of all together"""
 
 
-def keep_warm() -> None:
+def keep_warm() -> bool:
     """Keep a process from which `prepare` forks its child, so that no reading waits for TensorFlow to load.
 
     Use it in a process that reads many files: the warm process ends with the caller's thread. If it has ended, a later
-    call starts it again; without it each reading starts a separate child, so no reading fails.
+    call starts it again and returns True; without it each reading starts a separate child, so no reading fails.
     """
-    warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
+    return warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
 
-def check_upload(path: Path, suffix: str, limits: Limits) -> None:
-    """Refuse what is no graph: read the graph without its functions, for at most CHECK_SECONDS.
+def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOptions = AS_IT_IS) -> None:
+    """Refuse what is no graph, or has not what `options` choose: read it without functions, at most CHECK_SECONDS.
 
     A larger graph passes: `prepare` finds the errors in the rest of it. Loads TensorFlow's messages alone. Raises
-    GraphError, LimitError.
+    GraphError, LimitError, SettingsError.
     """
     format_of(suffix)
     require_size(path, limits)
     quick = dataclasses.replace(limits, seconds=min(limits.seconds, CHECK_SECONDS))
     try:
-        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), quick)
+        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, options, limits), quick, reads=(path,))
     except TimeLimitError:
         if quick.seconds == limits.seconds:
             raise
@@ -86,7 +89,7 @@ def check_run_metadata(path: Path, limits: Limits) -> None:
     """Raise GraphError or LimitError unless `path` holds step stats; `prepare` checks that they fit a graph. Fast."""
     require_size(path, limits)
     order: dict[str, Json] = {"path": str(path.absolute())}
-    run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS)
+    run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS, reads=(path,))
 
 
 def prepare(
@@ -117,7 +120,13 @@ def prepare(
         order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
     limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
     arrays, texts = run_in_child(
-        f"{__name__}:read_in_child", order, limits, report_progress=report_progress, pulse=pulse, is_warm=True
+        f"{__name__}:read_in_child",
+        order,
+        limits,
+        report_progress=report_progress,
+        pulse=pulse,
+        is_warm=True,
+        reads=[path] if run_metadata is None else [path, run_metadata],
     )
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
     report_progress(GROUPING, 0, 0)
@@ -149,8 +158,10 @@ def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
     """Raise SettingsError for options to a format that has none."""
     row = format_of(suffix)
     if not row.options and options != AS_IT_IS:
-        what = f"{row.words} has neither signatures nor shapes"
-        raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
+        given, usual = options.to_json(), AS_IT_IS.to_json()
+        names = ", ".join(name.replace("_", " ") for name in given if given[name] != usual[name])
+        what = f"{row.words} is one step with its costs, so it takes no {names}"
+        raise SettingsError(what, where=shortened(path.name), allowed="no such options", field="options")
 
 
 def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:
@@ -205,8 +216,19 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)))
+    origin = dataclasses.replace(
+        file.origin,
+        notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)),
+        layers=layers_of(file.graph.graph, costed.costs, _held(file.graph.messages)),
+    )
     for part in (file.graph.graph, costed.costs, costed.added_to(origin)):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
+
+
+def _held(messages: GraphMessages | None) -> HeldParameters | None:
+    """The parameters that the ops hold; None where the file has no tensors."""
+    if messages is None:
+        return None
+    return HeldParameters(elements_of_variables(messages.nodes), elements_of_constants(messages.nodes))

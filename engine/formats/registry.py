@@ -7,8 +7,9 @@ from typing import Any
 from engine.errors import GraphError, shortened
 from engine.formats.format import Format
 
-OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes")
+OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
+WITH_TAGS = ("tags", *WITH_SIGNATURE)
 
 FORMATS = {
     ".pb": Format(
@@ -20,11 +21,11 @@ FORMATS = {
         is_tensorflow=True,
     ),
     ".pbtxt": Format(
-        "GraphDef as text",
-        "engine.formats.graphdef:check",
-        "engine.formats.graphdef:read",
-        "engine.formats.graphdef:write",
-        OF_ANY_GRAPH,
+        "TensorFlow graph as text",
+        "engine.formats.text:check",
+        "engine.formats.text:read",
+        "engine.formats.text:write",
+        WITH_TAGS,
         is_tensorflow=True,
     ),
     ".meta": Format(
@@ -40,7 +41,7 @@ FORMATS = {
         "engine.formats.saved_model.saved_model:check",
         "engine.formats.saved_model.saved_model:read",
         "engine.formats.saved_model.saved_model:write",
-        WITH_SIGNATURE,
+        WITH_TAGS,
         is_tensorflow=True,
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),

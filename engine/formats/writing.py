@@ -63,7 +63,7 @@ def write_placed(
     placing = Placing(device_of_op, destination.suffix, short, keep_pins)
     order = order_of(source, suffix, options, limits) | {"placing": dataclasses.asdict(placing)}
     limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)  # as reading, which is a part of it
-    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
+    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING, reads=(source,)) as (_, folder):
         publish(folder / PLACED_FILE, destination)
 
 
@@ -92,6 +92,7 @@ def require_saved_model(
         report_progress=report_progress,
         pulse=pulse,
         is_warm=True,
+        reads=(source,),
     )
 
 

@@ -28,6 +28,16 @@ NO_VARIABLES = (
     "can be written, but no placed SavedModel"
 )
 """the reason where `variables_stored` is false"""
+TEXT_ALONE = (
+    "a SavedModel's text has no values of its variables, whose files lie beside it in the SavedModel's folder, so a "
+    "placed GraphDef can be written, but a placed SavedModel only from the zipped folder"
+)
+"""the reason where a SavedModel's text came alone"""
+NO_SIGNATURE = (
+    "a placed SavedModel has one signature of the file, and fetches take its place, so a placed GraphDef can be "
+    "written, but no placed SavedModel"
+)
+"""the reason where a person's fetches were read"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,12 @@ class Origin:
     batch_helps: tuple[int, ...] = ()
     """where the file leaves the batch size open: number of ops whose unknown cost a batch size makes known, and number
     of all ops of unknown cost; else empty"""
+    layers: tuple[Mapping[str, Json], ...] | None = None
+    """a row a layer, a scope of names: `name`, empty for ops outside of all; `label`, the name for people, without the
+    scopes that all layers share; `ops`; `flops` of a step, null where not counted; `parameters`, elements of
+    floating-point variables without an optimiser's own, and `constants`, elements of floating-point constants, in which
+    a frozen graph has its weights, both null where the file has no tensors; `persistent_bytes`; `output_bytes`. None
+    where layers were not looked for"""
     variables_stored: bool | None = None
     """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
     SavedModel, or was not checked"""

@@ -1,6 +1,6 @@
 """Options for reading a graph's file, given by a person where the file leaves them open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,6 +11,8 @@ MOST_DIMENSION = 2**31 - 1
 MOST_DIMENSIONS = 16
 MOST_TRIPS = 10**9
 """trips of a loop"""
+NO_TAGS = '""'
+"""the tags of a graph without tags, as a person writes them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class ReadingOptions:
     """name of a loop → trips of its body in a step, where the file leaves them open"""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """name of an op whose output's length depends on data → that length"""
+    fetches: tuple[str, ...] = ()
+    """ops (`train`) or their outputs (`logits:0`) that a step fetches; empty: those that the file names, or its ends"""
+    tags: tuple[str, ...] | None = None
+    """tags of the graph to read of a SavedModel that holds several; None: the one with the tag `serve` alone"""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and not 1 <= self.batch_size <= MOST_DIMENSION:
@@ -52,6 +58,10 @@ class ReadingOptions:
             if not 0 <= length <= MOST_DIMENSION:
                 allowed = f"an integer from 0 to {MOST_DIMENSION}"
                 raise SettingsError(f"the length {length}", where=shortened(name), allowed=allowed, field="sizes")
+        if self.fetches and self.signature:
+            what = f"both fetches and the signature {shortened(self.signature)} are given"
+            allowed = "one of them: fetches take the place of a signature's outputs"
+            raise SettingsError(what, where="fetches", allowed=allowed, field="fetches")
 
     def to_json(self) -> dict[str, Json]:
         """The options as JSON, for a database or a child process."""
@@ -61,16 +71,32 @@ class ReadingOptions:
             "input_shapes": {name: list(shape) for name, shape in self.input_shapes.items()},
             "trips": dict(self.trips),
             "sizes": dict(self.sizes),
+            "fetches": list(self.fetches),
+            "tags": None if self.tags is None else list(self.tags),
         }
 
     @staticmethod
     def from_json(stored: Mapping[str, Json]) -> "ReadingOptions":
         """The inverse of `to_json`; not for JSON that people write."""
         shapes = cast(dict[str, list[int]], stored["input_shapes"])
+        tags = cast(list[str] | None, stored.get("tags"))
         return ReadingOptions(
             cast(str, stored["signature"]),
             cast(int | None, stored["batch_size"]),
             {name: tuple(shape) for name, shape in shapes.items()},
             cast(dict[str, int], stored.get("trips", {})),
             cast(dict[str, int], stored.get("sizes", {})),
+            tuple(cast(list[str], stored.get("fetches", []))),
+            None if tags is None else tuple(tags),
         )
+
+
+def tags_of_text(text: str) -> tuple[str, ...]:
+    """The tags that a person writes as `serve,gpu`; an empty text, or `""`, is the graph without tags."""
+    parts = "" if text.strip() == NO_TAGS else text
+    return tuple(sorted({tag.strip() for tag in parts.split(",") if tag.strip()}))
+
+
+def tags_text(tags: Iterable[str]) -> str:
+    """The inverse of `tags_of_text`."""
+    return ",".join(tags) or NO_TAGS

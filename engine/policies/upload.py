@@ -23,7 +23,7 @@ def check_policy(path: Path, where: str, limits: Limits = CHECKING_LIMITS) -> di
     require_size(path, limits)
     arguments: dict[str, Json] = {"path": str(path.absolute()), "where": where}
     function = "engine.policies.upload:check_in_child"
-    card = run_in_child(function, arguments, limits, task="reading the policy")[1]["card"]
+    card = run_in_child(function, arguments, limits, task="reading the policy", reads=(path,))[1]["card"]
     assert isinstance(card, dict)
     return card
 

@@ -26,6 +26,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.workers",),
     (
         "webapp.disk_use",
+        "webapp.hanging",
+        "webapp.incidents",
         "webapp.processes",
         "webapp.user_errors",
         "webapp.security_headers",

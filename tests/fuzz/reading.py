@@ -17,7 +17,7 @@ from engine.formats.format import PLACED_FILE, Placing
 from engine.formats.registry import FORMATS
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.origin import Origin
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.reading_options import ReadingOptions, tags_of_text
 from engine.policies.upload import check_in_child as check_policy_in_child
 from engine.prepared import PreparedGraph
 from tests.fuzz.inputs import CLUSTER, GRAPH, POLICY, Input
@@ -56,7 +56,7 @@ def _read_graph(tried: Input, folder: Path) -> None:
     require_size(path, LIMITS)
     reading._require_options(path, tried.suffix, options)
     order = reading.order_of(path, tried.suffix, options, LIMITS)
-    reading.check_in_child(reading.order_of(path, tried.suffix, reading.AS_IT_IS, LIMITS), folder, no_progress)
+    reading.check_in_child(order, folder, no_progress)
     times = None
     if tried.times:
         times = folder / "times.pb"
@@ -87,6 +87,8 @@ def _options(tried: Input) -> tuple[ReadingOptions, reading.Groups, str | None]:
         parse_input_shapes(fields.get("input_shapes", "")),
         parse_named_numbers(fields.get("trips", ""), "trips", "while=40"),
         parse_named_numbers(fields.get("sizes", ""), "sizes", "Where=100"),
+        tuple(dict.fromkeys(line.strip() for line in fields.get("fetches", "").splitlines() if line.strip())),
+        tags_of_text(fields["tags"]) if fields.get("tags") else None,
     )
     most: reading.Groups = reading.AUTO_GROUPS
     if groups:

@@ -19,6 +19,23 @@ from tests.webapp.graph_files import graphdef, measured_times, node_link
 
 BUILDING = Limits(memory_bytes=16 * 1024**3, seconds=300.0)
 FORMATS_PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+META_GRAPH_IN_TEXT = """
+meta_info_def { tags: "serve" }
+graph_def {
+  node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 4 } } } } }
+  node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 4 } } } } }
+  node { name: "v/start" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 4 } } float_val: 1 } } } }
+  node { name: "v/Assign" op: "Assign" input: "v" input: "v/start" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "y" op: "Mul" input: "x" input: "v" attr { key: "T" value { type: DT_FLOAT } } }
+  versions { producer: 1087 }
+}
+signature_def {
+  key: "serving_default"
+  value { inputs { key: "x" value { name: "x:0" } } outputs { key: "y" value { name: "y:0" } } }
+}
+"""  # noqa: E501
+SAVED_MODEL_IN_TEXT = f"saved_model_schema_version: 1\nmeta_graphs {{{META_GRAPH_IN_TEXT}}}"
 SHORTHANDS = ("2xK80", "4xV100+cpu", "k80 + K80+2 x P100")
 
 
@@ -36,7 +53,11 @@ def seeds_by_hand() -> list[Input]:
         Input(GRAPH, ".pb", graphdef(), measured_times(), made="hand with times"),
         Input(GRAPH, ".pb", graphdef(), _detailed_times(), {"profile_kind": "K80", "groups": "all"}, "hand on a kind"),
         Input(GRAPH, ".pbtxt", CALL_IN_TEXT.encode(), fields={"input_shapes": "a=4,8"}, made="text with a call"),
+        Input(GRAPH, ".pb", graphdef(), fields={"fetches": "left:0\nsum"}, made="hand with fetches"),
         Input(GRAPH, ".meta", _meta_graph(), made="hand MetaGraphDef"),
+        Input(GRAPH, ".meta", META_GRAPH_IN_TEXT.encode(), fields={"fetches": "y"}, made="text MetaGraphDef"),
+        Input(GRAPH, ".pbtxt", META_GRAPH_IN_TEXT.encode(), made="text MetaGraphDef"),
+        Input(GRAPH, ".pbtxt", SAVED_MODEL_IN_TEXT.encode(), fields={"tags": "serve"}, made="text SavedModel"),
         Input(GRAPH, ".zip", _saved_model(), made="hand zip"),
         Input(GRAPH, ".json", node_link(), made="tree"),
         Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.supervisor.started import Started, eventually, started
+from webapp.incidents import recent_incidents
 from webapp.processes import DRAIN_SIGNAL, descendants
 
 SLEEPER = "echo READY; exec sleep 1000"
@@ -68,6 +69,21 @@ def test_a_killed_part_is_started_again_without_what_its_group_left(supervise: C
     running.signal(signal.SIGTERM)
     assert running.exit_status() == 0
     assert running.left() == []
+
+
+def test_a_part_that_is_stopped_is_ended_and_started_again(supervise: Callable[..., Started], tmp_path: Path) -> None:
+    running = supervise(SLEEPER, "work echo READY; while :; do sleep 0.1; done")
+    running.wait_for_line("all ready")
+    part = process_of(running, "/bin/sh -c echo READY")
+    os.kill(part, signal.SIGSTOP)
+    running.wait_for_line("part2 hung: it did nothing for ")
+    running.wait_for_line("part2 was ended by SIGKILL")
+    again = "/bin/sh -c echo READY"
+    eventually(lambda: any(again in line and f"{part} " not in line for line in running.left()), "another runs")
+    [incident] = recent_incidents(tmp_path)
+    assert incident.sentence.startswith("part2 hung: it did nothing for ")
+    running.signal(signal.SIGTERM)
+    assert running.exit_status() == 0
 
 
 def test_a_part_that_dies_five_times_ends_all_with_its_reason(

@@ -1,5 +1,7 @@
 """What an exception in a worker makes of its job."""
 
+from pathlib import Path
+
 import pytest
 from django.db import OperationalError
 from pytest_django import Settings
@@ -7,6 +9,9 @@ from pytest_django import Settings
 from engine import api
 from webapp.jobs.attempt import attempt, is_stop
 from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.jobs.heartbeat import Heartbeat
+from webapp.jobs.memory_kills import note_attempt
+from webapp.jobs.reaper import give_back
 from webapp.runs.models import Run
 
 
@@ -58,6 +63,55 @@ def test_what_else_may_happen(run: Run, error: Exception, status: str, sentence:
     run.refresh_from_db()
     assert run.status == status
     assert run.error.startswith(sentence) and bool(run.error) == bool(sentence)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_too_much_memory_is_one_sentence(run: Run, error: Exception, settings: Settings) -> None:
+    def fail() -> None:
+        raise error
+
+    settings.RUN_MEMORY_BYTES = 3 * 1024**3
+    with attempt(claimed(run)):
+        fail()
+    run.refresh_from_db()
+    assert run.status == Run.FAILED
+    assert run.error.startswith("It took too much memory; allowed: at most 3.00 GiB: use fewer groups")
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_run_that_the_kernel_killed_for_memory_says_so_and_is_not_tried_again(
+    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_FOLDER = tmp_path
+    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+    claim = claimed(run)
+    note_attempt(run.id)  # its process is killed: it does not forget
+    give_back(claim, crashed=True)
+    monkeypatch.setattr(api, "kills_for_memory", lambda: 8)
+    claim = claimed(run)
+    tries: list[Claim[Run]] = []
+    with attempt(claim), Heartbeat(claim, chore=lambda: None):
+        tries.append(claim)
+    assert tries == []
+    run.refresh_from_db()
+    assert run.status == Run.FAILED
+    assert run.error.startswith("the system ended it because the machine's memory ran out; allowed: a smaller graph")
+    assert list((tmp_path / "memory").iterdir()) == []
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_run_that_was_killed_for_another_reason_is_tried_again(
+    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_FOLDER = tmp_path
+    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+    note_attempt(run.id)
+    claim = claimed(run)
+    with attempt(claim), Heartbeat(claim, chore=lambda: None):
+        pass
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.RUNNING, "")
+    assert list((tmp_path / "memory").iterdir()) == []
 
 
 def test_a_killed_process_is_tried_again_until_it_has_failed_too_often(run: Run, settings: Settings) -> None:

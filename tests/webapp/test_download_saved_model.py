@@ -14,6 +14,7 @@ from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
 from tests.engine.formats.graphdef_samples import attribute, node, type_attribute
 from tests.webapp.graph_files import graphdef
+from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import read_graph
 from webapp.projects.models import Project
@@ -115,6 +116,20 @@ def test_what_the_variables_lack_is_known_before_a_run_and_the_page_says_so(clie
     response = client.get(f"/runs/{run.id}/placed.zip", headers=JSON)
     assert response.json() == {"errors": {"": [f"There is no placed SavedModel: {sentence}."]}}
     assert client.get(f"/runs/{run.id}/placed.pb").status_code == 200
+
+
+def test_with_fetches_in_place_of_a_signature_there_is_a_graphdef_alone(client: Client, graph: Graph) -> None:
+    graph.options = GraphOptions(api.ReadingOptions(fetches=("left",))).to_json()
+    graph.save()
+    read_graph(graph.id)
+    graph.refresh_from_db()
+    assert graph.op_count == 4
+    run = placed(graph)
+    reason = f"There is no placed SavedModel: {api.NO_SIGNATURE}."
+    assert reason in client.get(f"/runs/{run.id}/").content.decode()
+    response = client.get(f"/runs/{run.id}/placed.zip", headers=JSON)
+    assert (response.status_code, response.json()) == (409, {"errors": {"": [reason]}})
+    assert client.get(f"/runs/{run.id}/placed.pb").content.count(b"/device:GPU:") == 4
 
 
 def test_of_another_file_there_is_no_saved_model(client: Client, real_graph: Graph) -> None:

@@ -44,7 +44,7 @@ WHOLE = EARLIER | {
     "cpu_ops": {"ops": 2, "reasons": [["it works on strings", 2, ["words", HOSTILE]]]},
     "unknown": [["table/find", "Lookup", "its shape is unknown"], [HOSTILE, "Lookup", "no such op"]],
 }
-NEW_PARTS = ("loops", "branches", "sizes", "batch-hint")
+NEW_PARTS = ("loops", "branches", "layers", "sizes", "batch-hint")
 
 
 def loop(name: str, trips: int, source: str, ops: int = 3) -> dict[str, Any]:
@@ -65,6 +65,38 @@ COUNTED = WHOLE | {
         {"name": "odd", "type": "Unique", "length": None, "source": "unknown"},
     ],
     "batch_helps": [1, 2],
+    "layers": [
+        {
+            "name": "model/dense",
+            "label": "dense",
+            "ops": 5,
+            "flops": 3.0e9,
+            "parameters": 1_000_000,
+            "constants": 0,
+            "persistent_bytes": 4_000_000,
+            "output_bytes": 640,
+        },
+        {
+            "name": HOSTILE,
+            "label": HOSTILE,
+            "ops": 2,
+            "flops": 0.87e9,
+            "parameters": 24,
+            "constants": 7,
+            "persistent_bytes": 96,
+            "output_bytes": 64,
+        },
+        {
+            "name": "",
+            "label": "other ops",
+            "ops": 3,
+            "flops": 0.0,
+            "parameters": 0,
+            "constants": 0,
+            "persistent_bytes": 0,
+            "output_bytes": 8,
+        },
+    ],
 }
 
 
@@ -230,6 +262,32 @@ def test_shares_are_never_rounded_to_none_or_all(sources: dict[str, int], words:
     assert sum(share.percent for share in shares) == pytest.approx(100.0 if sources else 0.0)
     ends = [0.0, *(share.start_percent + share.percent for share in shares)]
     assert [share.start_percent for share in shares] == pytest.approx(ends[:-1])
+
+
+def test_layers_have_their_work_and_what_they_hold() -> None:
+    [table] = [table for table in tables_of(COUNTED, str) if table.part == "layers"]
+    assert table.meaning == (
+        "A layer is a name scope of ops. Parameters are elements of variables, without an optimiser's own: 1,000,024 "
+        "in all. Constants, in which a frozen graph keeps its weights, have 7 elements."
+    )
+    dense, _, rest = table.rows
+    assert (dense.name, dense.label, rest.label) == ("model/dense", "dense", "other ops")
+    assert [(cell.head, cell.value, cell.unit) for cell in dense.cells] == [
+        ("FLOPs", 3_000_000_000, "flops"),
+        ("Parameters", 1_000_000, "count"),
+        ("In constants", 0, "count"),
+        ("Ops", 5, "count"),
+        ("Outputs", 640, "bytes"),
+    ]
+
+
+def test_one_layer_is_no_table_and_what_is_not_counted_is_no_column() -> None:
+    layers = COUNTED["layers"]
+    assert "layers" not in [table.part for table in tables_of(COUNTED | {"layers": layers[:1]}, str)]
+    uncounted = [layer | {"flops": None, "parameters": None, "constants": None} for layer in layers]
+    [table] = [table for table in tables_of(COUNTED | {"layers": uncounted}, str) if table.part == "layers"]
+    assert [cell.head for cell in table.rows[0].cells] == ["Ops", "Outputs"]
+    assert table.meaning == "A layer is a name scope of ops."
 
 
 def test_usual_options_are_not_shown() -> None:

@@ -9,6 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from engine import api
+from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, measured_times, node_link
 from tests.webapp.purge import purge
@@ -55,7 +56,8 @@ def test_options_are_kept_and_given_to_the_engine(
         "run_metadata": times("My step.PB"),
         "profile_kind": "K80",
     }
-    assert upload(client, project, fields).status_code == 302
+    content = meta_graph(graphdef(), more=signature("serve", "sum:0"))
+    assert upload(client, project, fields, "a.meta", content).status_code == 302
     graph = Graph.objects.get()
     shapes = {"images": (1, 224, 224, 3), "rate": ()}
     reading = api.ReadingOptions("serve", 32, shapes, {"rnn/while": 40, "a=b": 1}, {"Where": 0})
@@ -78,7 +80,7 @@ def test_options_are_kept_and_given_to_the_engine(
     assert callable(asked.pop("pulse"))
     assert asked == {
         "groups": None,
-        "name": "a.pb",
+        "name": "a.meta",
         "options": reading,
         "run_metadata": graph.times_path,
         "profile_kind": "K80",
@@ -86,7 +88,7 @@ def test_options_are_kept_and_given_to_the_engine(
 
 
 def test_without_options_everything_is_as_usual(client: Client, project: Project, data_folder: Path) -> None:
-    names = ("batch_size", "groups", "signature", "input_shapes", "trips", "sizes", "profile_kind")
+    names = ("batch_size", "groups", "signature", "tags", "fetches", "input_shapes", "trips", "sizes", "profile_kind")
     empty = dict.fromkeys(names, "")
     for fields in ({}, empty):
         assert upload(client, project, fields).status_code == 302
@@ -101,6 +103,79 @@ def test_a_row_from_before_there_were_options_has_the_usual_ones_of_then(graph: 
     Graph.objects.update(options={})
     graph.refresh_from_db()
     assert graph.own_options == GraphOptions(groups=128)
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_fetches_and_tags_are_kept_and_stand_in_the_form_again(client: Client, project: Project) -> None:
+    hub = saved_model(
+        meta_graph(graphdef(), (), signature("default", "sum:0")), meta_graph(graphdef(), ("train", "gpu"))
+    )
+    fields = {"tags": " gpu, train ", "fetches": "left:0\r\n right\n\nleft:0"}
+    assert upload(client, project, fields, "hub.zip", archive(("saved_model.pb", hub))).status_code == 302
+    graph = Graph.objects.get()
+    assert graph.own_options.reading == api.ReadingOptions(fetches=("left:0", "right"), tags=("gpu", "train"))
+    assert graph.choices_words == "tags gpu,train, 2 fetches"
+    read_graph(graph.id)
+    graph.refresh_from_db()
+    assert (graph.status, graph.op_count) == (Graph.READY, 5)
+    page = client.get(f"/graphs/{graph.id}/")
+    assert page.context["facts"][1:3] == [("Tags", "gpu,train"), ("Fetches", "left:0, right")]
+    form = page.context["again_form"]
+    assert (form["tags"].value(), form["fetches"].value()) == ("gpu,train", "left:0\nright")
+    again = client.post(f"/graphs/{graph.id}/again/", {"tags": '""', "signature": "default"}, headers=JSON)
+    assert again.status_code == 302
+    new = Graph.objects.exclude(id=graph.id).get()
+    assert new.own_options.reading == api.ReadingOptions("default", tags=())
+    assert new.choices_words == 'signature default, tags ""'
+
+
+HUB = archive(("saved_model.pb", saved_model(meta_graph(graphdef(), ()), meta_graph(graphdef(), ("train",)))))
+BAD_CHOICES = {
+    "a fetch that is not there": (
+        "a.pb", graphdef(), {"fetches": "left\nabsent"}, "fetches",
+        "fetches: absent is not in the graph; allowed: the name of an op, or of its output as NAME:0; nothing takes "
+        "left, right",
+    ),
+    "an output that is not there": (
+        "a.pb", graphdef(), {"fetches": "sum:1"}, "fetches",
+        "fetches: sum:1 does not exist; allowed: outputs of AddN from 0 to 0",
+    ),
+    "a signature of a GraphDef": (
+        "a.pb", graphdef(), {"signature": "mine"}, "signature",
+        "signature: a GraphDef has no signature mine; allowed: none",
+    ),
+    "tags of a GraphDef": (
+        "a.pb", graphdef(), {"tags": "serve"}, "tags", "tags: a GraphDef has no tags; allowed: none"
+    ),
+    "a signature and fetches": (
+        "a.meta", meta_graph(graphdef()), {"signature": "mine", "fetches": "sum"}, "fetches",
+        "fetches: both fetches and the signature mine are given; allowed: one of them: fetches take the place of a "
+        "signature's outputs",
+    ),
+    "no tags where they are needed": (
+        "a.zip", HUB, {}, "tags",
+        "saved_model.pb: it holds 2 graphs, with the tags \"\"; train; allowed: the tags of one of them (--tags, the "
+        "field Tags)",
+    ),
+    "tags that are not there": (
+        "a.zip", HUB, {"tags": "serve"}, "tags",
+        "tags: there is no graph with the tags serve; allowed: \"\"; train",
+    ),
+    "tags of a MetaGraphDef": (
+        "a.meta", meta_graph(graphdef()), {"tags": "serve"}, "tags",
+        "tags: tags choose one graph of a SavedModel, and a MetaGraphDef is one; allowed: none",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_CHOICES)
+def test_a_choice_that_the_file_cannot_meet_is_refused_at_its_field(
+    client: Client, project: Project, data_folder: Path, name: str
+) -> None:
+    file, content, fields, field, sentence = BAD_CHOICES[name]
+    response = upload(client, project, fields, file, content)
+    assert (response.status_code, response.json()) == (400, {"errors": {field: [sentence]}})
+    assert files_in(data_folder) == []
 
 
 ALLOWED_GROUPS = "allowed: auto, an integer from 1, or all"
@@ -217,7 +292,10 @@ def test_times_that_need_too_much_are_shown_at_their_own_field(
     assert files_in(data_folder) == []
 
 
-@pytest.mark.parametrize(("field", "value"), [("batch_size", "3"), ("input_shapes", "a=1"), ("signature", "serve")])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("batch_size", "3"), ("input_shapes", "a=1"), ("signature", "serve"), ("fetches", "op1"), ("tags", "serve")],
+)
 def test_what_a_node_link_file_says_itself_cannot_be_chosen(
     client: Client, project: Project, data_folder: Path, field: str, value: str
 ) -> None:

@@ -23,6 +23,7 @@ TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
 NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
+MOST_FETCHES = 1000
 MOST_ROWS = 50
 """loops, or sizes, with a field of their own when a graph is read again"""
 
@@ -52,6 +53,20 @@ class OptionsForm(forms.Form):
         label="Signature",
         required=False,
         help_text="For a SavedModel. Leave empty for serving_default, or for the only one.",
+    )
+    tags = forms.CharField(
+        label="Tags",
+        required=False,
+        widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "train"}),
+        help_text="For a SavedModel with several graphs: the tags of the one to read, as train or serve,gpu. "
+        f"{api.tags_text(())} is the one without tags.",
+    )
+    fetches = forms.CharField(
+        label="Fetches",
+        required=False,
+        widget=_lines("train\nlogits:0"),
+        help_text="One op or output per line, in place of a signature. Leave empty for what the file names, or else "
+        "for all but initialisers, savers and summaries.",
     )
     input_shapes = forms.CharField(
         label="Input shapes",
@@ -114,6 +129,19 @@ class OptionsForm(forms.Form):
                 api.ReadingOptions(input_shapes=parse_input_shapes(self.cleaned_data["input_shapes"])).input_shapes
             )
 
+    def clean_tags(self) -> tuple[str, ...] | None:
+        """The tags; None where the field is empty."""
+        text: str = self.cleaned_data["tags"]
+        return api.tags_of_text(text) if text else None
+
+    def clean_fetches(self) -> tuple[str, ...]:
+        """The fetches, each once; the graph's reader checks them."""
+        lines = (line.strip() for line in self.cleaned_data["fetches"].splitlines())
+        fetches = tuple(dict.fromkeys(line for line in lines if line))
+        if len(fetches) > MOST_FETCHES:
+            raise forms.ValidationError(f"{len(fetches)} fetches; allowed: at most {MOST_FETCHES}")
+        return fetches
+
     def clean_trips(self) -> dict[str, int]:
         """Name of a loop → trips; the engine checks them."""
         return self._clean_counts("trips")
@@ -132,15 +160,24 @@ class OptionsForm(forms.Form):
         except api.PlacetoError as error:
             add_to_form(self, error, "run_metadata")
         if not self.errors:
-            reading = api.ReadingOptions(
-                data["signature"],
-                data["batch_size"],
-                data["input_shapes"],
-                data.get("trips", {}),
-                data.get("sizes", {}),
-            )
-            self.options = GraphOptions(reading, data["groups"], data["profile_kind"] or None)
+            try:
+                self.options = GraphOptions(self._reading(), data["groups"], data["profile_kind"] or None)
+            except api.PlacetoError as error:
+                add_to_form(self, error, "fetches")
         return data
+
+    def _reading(self) -> api.ReadingOptions:
+        """The options of reading. Raises SettingsError for two that exclude each other."""
+        data = self.cleaned_data
+        return api.ReadingOptions(
+            data["signature"],
+            data["batch_size"],
+            data["input_shapes"],
+            data.get("trips", {}),
+            data.get("sizes", {}),
+            data["fetches"],
+            data["tags"],
+        )
 
     @property
     def times_file(self) -> IncomingFile | None:
@@ -219,6 +256,8 @@ class AgainForm(OptionsForm):
             "input_shapes": input_shapes_text(options.reading.input_shapes),
             "trips": named_numbers_text(options.reading.trips),
             "sizes": named_numbers_text(options.reading.sizes),
+            "fetches": "\n".join(options.reading.fetches),
+            "tags": "" if options.reading.tags is None else api.tags_text(options.reading.tags),
             "keep_times": graph.has_times,
             "profile_kind": options.profile_kind or "",
         }

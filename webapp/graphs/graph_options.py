@@ -15,7 +15,7 @@ class GraphOptions:
     """Options beside a graph's file."""
 
     reading: api.ReadingOptions = DEFAULT_READING
-    """signature, batch size, input shapes, trips of loops, sizes"""
+    """signature, tags, fetches, batch size, input shapes, trips of loops, sizes"""
     groups: api.Groups = api.AUTO_GROUPS
     """the most groups to merge into; None: no merging; `auto`: all levels"""
     profile_kind: str | None = None
@@ -43,6 +43,10 @@ class GraphOptions:
         parts = []
         if self.reading.signature:
             parts.append(f"signature {self.reading.signature}")
+        if self.reading.tags is not None:
+            parts.append(f"tags {api.tags_text(self.reading.tags)}")
+        if fetches := self.reading.fetches:
+            parts.append(f"{len(fetches)} fetch{'es' if len(fetches) > 1 else ''}")
         if self.reading.batch_size is not None:
             parts.append(f"batch size {self.reading.batch_size}")
         if shapes := self.reading.input_shapes:

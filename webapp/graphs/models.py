@@ -131,9 +131,18 @@ class Graph(StagedJob):
     def saved_model_refusal(self) -> str:
         """Why no placed SavedModel can be written of its file, a SavedModel; empty where one can, or is not known."""
         summary = self.summary if isinstance(self.summary, dict) else {}
-        if self.is_saved_model and summary.get("variables_stored") is False:
+        if not self.is_saved_model:
+            return ""
+        if self.own_options.reading.fetches:
+            return api.NO_SIGNATURE
+        if summary.get("variables_stored") is False:
             return api.NO_VARIABLES
         return str(summary.get("saved_model_refusal", ""))
+
+    @property
+    def no_saved_model(self) -> str:
+        """A sentence with `saved_model_refusal`; empty where there is none."""
+        return f"There is no placed SavedModel: {refusal}." if (refusal := self.saved_model_refusal) else ""
 
     @property
     def is_ready(self) -> bool:

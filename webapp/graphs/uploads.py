@@ -43,7 +43,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")
     _check_choices(suffix, options, size, times)
     with place_for_a_check():
-        api.check_upload(file.path, suffix, limits())
+        api.check_upload(file.path, suffix, limits(), options.reading)
     _check_times(times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
     with files_of(graph):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError
 
 from engine import api
@@ -14,6 +15,8 @@ from webapp.jobs.reaper import give_back
 from webapp.option_words import with_fields
 
 log = logging.getLogger(__name__)
+
+OUT_OF_MEMORY = "It took too much memory; allowed: at most {}: use fewer groups, a smaller batch or another method."
 
 
 @contextmanager
@@ -56,6 +59,9 @@ def _answer_for(claim: Claim[Any], error: Exception) -> None:
         give_back(claim, crashed=True)
     elif isinstance(error, api.PlacetoError):
         _fail(claim, with_fields(str(error)))
+    elif api.is_out_of_memory(error):
+        log.exception("%s: memory ran out", claim.job_id)
+        _fail(claim, OUT_OF_MEMORY.format(api.bytes_words(settings.RUN_MEMORY_BYTES)))
     elif isinstance(error, DatabaseError):
         log.exception("%s: the database does not answer; a reaper will give the job back", claim.job_id)
     else:

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.jobs.memory_kills import forget_attempt, note_attempt
 from webapp.processes import descendants, send
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,8 @@ class Heartbeat:
             raise ClaimLostError(f"{self._claim.job_id}")
 
     def __enter__(self) -> "Heartbeat":
+        """Begin. Raises LimitError if the attempt before was killed because memory ran out."""
+        note_attempt(self._claim.job_id)
         self._thread.start()
         return self
 
@@ -69,6 +72,7 @@ class Heartbeat:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        forget_attempt(self._claim.job_id)
 
     def _run(self) -> None:
         # The wall clock: a clock that stops while the machine sleeps would renew the heartbeat too late.

@@ -66,7 +66,8 @@ def _lock_now(share: ExitStack, path: Path) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with ExitStack() as stack:
-        fcntl.flock(_opened(path, stack), fcntl.LOCK_EX)
+        while not _lock_now(stack, path):  # it looks all the time, so that a process that waits here does not hang
+            time.sleep(LOOK_EVERY_SECONDS)
         yield
 
 

@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import uuid
+from pathlib import Path
 from typing import Any
 
 from celery import bootsteps
@@ -16,11 +17,13 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from engine import api
+from webapp.incidents import note_incident
 from webapp.jobs.bounded_stop import BoundedStop
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.housekeeping import Chore, do_chores
 from webapp.jobs.intake import DRAINING, NOT_ASKED_YET, IntakeStep, intake
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
+from webapp.jobs.working_processes import WorkingProcesses
 from webapp.processes import die_with_parent
 from webapp.workers.presence import OTHER_VERSION, Presence
 from webapp.workers.version import code_version
@@ -48,6 +51,7 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         code_version()  # of the code that is loaded now, before the pool's processes are forked
         self._ended = threading.Event()
         self._reads_graphs = READING_QUEUE in queues
+        self._working = WorkingProcesses()
         self._keep_warm()  # before the pool's processes are forked, so that they can use it
         os.register_at_fork(
             before=_no_connection.acquire,
@@ -86,6 +90,7 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
             try:
                 do_round(self._presence)
                 self._keep_warm()
+                self._working.end_hanging()
                 if self._reads_graphs and intake.is_open:
                     busy = do_chores(do_step, self._ended, settings.HEARTBEAT_SECONDS)
             except Exception:  # without a reaper, jobs of lost workers would wait for ever
@@ -96,9 +101,9 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         leave(self._presence)
 
     def _keep_warm(self) -> None:
-        """Start the warm process if it does not run."""
-        if self._reads_graphs and not self._ended.is_set():
-            api.keep_warm()
+        """Start the warm process if it does not run, and note if it had ended."""
+        if self._reads_graphs and not self._ended.is_set() and api.keep_warm():
+            note_incident(Path(settings.DATA_FOLDER), "the process that forks readings ended, and was started anew")
 
 
 def do_round(presence: Presence) -> None:

@@ -33,7 +33,8 @@ def train_policy(policy_id: uuid.UUID) -> bool:
         if policy is None:
             raise ClaimLostError(str(policy_id))
         store = TrainingStore(claim, policy)
-        with Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, policy)) as heartbeat:
+        heartbeat = Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, policy))
+        with heartbeat, api.limited_memory(settings.RUN_MEMORY_BYTES):
             _train(claim, policy, store, heartbeat)
     Policy.clean_up_ended()
     return True

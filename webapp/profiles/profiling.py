@@ -13,7 +13,8 @@ from webapp.profiles.models import Profile
 
 def limits() -> api.Limits:
     """The limits on running one graph."""
-    return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES)
+    memory_bytes = min(api.MEASURING_LIMITS.memory_bytes, settings.RUN_MEMORY_BYTES)
+    return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES, memory_bytes=memory_bytes)
 
 
 def profile_graph(profile_id: uuid.UUID) -> bool:

@@ -4,6 +4,8 @@ import dataclasses
 import uuid
 from functools import partial
 
+from django.conf import settings
+
 from engine import api
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
@@ -27,7 +29,8 @@ def place_run(run_id: uuid.UUID) -> bool:
         if run is None:
             raise ClaimLostError(str(run_id))
         store = RunStore(claim, run)
-        with Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, run)) as heartbeat:
+        heartbeat = Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, run))
+        with heartbeat, api.limited_memory(settings.RUN_MEMORY_BYTES):
             _place(claim, run, store, heartbeat)
     Run.clean_up_ended()
     return True

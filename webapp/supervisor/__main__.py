@@ -6,6 +6,7 @@ import signal
 import sys
 from functools import partial
 
+from webapp.incidents import note_incident
 from webapp.processes import die_with_parent
 from webapp.supervisor.configuration import ROOT, Configuration
 from webapp.supervisor.data_folder import DataFolder
@@ -63,7 +64,8 @@ def supervise(
         console.say(f"{data_folder.tightened} files and folders of {data_folder.path} are now readable by you alone")
     web = web_part(configuration, partial(health_answers, configuration))
     stages = [[*([redis.part()] if redis else []), database_part()], [web, *worker_parts()]]
-    supervisor = Supervisor(stages, ROOT, data_folder.logs, environment)
+    note = partial(note_incident, data_folder.path)
+    supervisor = Supervisor(stages, ROOT, data_folder.logs, environment, note)
     console.say(f"starting; data and logs are in {configuration.data_folder}")
     data_folder.mark(os.getppid())
     return supervisor.run(

@@ -46,6 +46,8 @@ class Part:
     """whether its warnings and errors go to the console, not only to its log"""
     drains: bool = False
     """whether it does work that it finishes and then ends, when it gets the drain signal"""
+    never_rests: bool = False
+    """whether it does a little all the time, so that one that does nothing hangs"""
 
 
 def web_command(host: str, port: int) -> tuple[str, ...]:
@@ -75,7 +77,9 @@ def database_part() -> Part:
 
 def web_part(configuration: Configuration, answers: Callable[[], bool]) -> Part:
     """The web server; `answers` asks it for its health."""
-    return Part("web", _module(web_command(configuration.host, configuration.port)), WhenItAnswers(answers))
+    return Part(
+        "web", _module(web_command(configuration.host, configuration.port)), WhenItAnswers(answers), never_rests=True
+    )
 
 
 def worker_parts() -> list[Part]:
@@ -88,5 +92,6 @@ def worker_parts() -> list[Part]:
     for queue in QUEUES:
         program, *arguments = worker_command(queue)
         command = (program, "--quiet", *arguments, "--hostname", f"{queue}@%h", *options)
-        parts.append(Part(queue, _module(command), WhenItSays(READY_LINE), _NO_WARNING_OF_PICKLES, drains=True))
+        readiness = WhenItSays(READY_LINE)
+        parts.append(Part(queue, _module(command), readiness, _NO_WARNING_OF_PICKLES, drains=True, never_rests=True))
     return parts

@@ -114,7 +114,9 @@ class EmbeddedRedis:
             "daemonize": "no",
         }
         options = [word for name, value in settings.items() for word in (f"--{name}", value)]
-        return Part("redis", (str(self._program.path), *options), WhenItAnswers(self.answers), shown=False)
+        return Part(
+            "redis", (str(self._program.path), *options), WhenItAnswers(self.answers), shown=False, never_rests=True
+        )
 
     def answers(self) -> bool:
         """Whether it has loaded its files and serves."""

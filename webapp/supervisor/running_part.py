@@ -3,10 +3,12 @@
 import os
 import signal
 import subprocess
+import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from webapp.hanging import Watched
 from webapp.processes import DRAIN_SIGNAL, die_with_parent, send, send_to_group
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Concern, Console, Lines, Log, last_words, readable
@@ -41,6 +43,7 @@ class RunningPart:
         except (OSError, subprocess.SubprocessError) as error:
             raise StartError(f"{part.name} cannot be started ({part.command[0]}): {error}") from None
         assert self._process.stdout is not None
+        self._watched = Watched(self._process.pid, time.monotonic()) if part.never_rests else None
         self.lines = Lines(os.dup(self._process.stdout.fileno()))
         self._process.stdout.close()
 
@@ -72,6 +75,10 @@ class RunningPart:
             case WhenItAnswers(answers):
                 self._ready = self._ready or answers()
         return self._ready
+
+    def idle_seconds(self, now: float, usual_seconds: float) -> float:
+        """For how long it has done nothing, as `Watched` says; 0 for a part that may rest."""
+        return 0.0 if self._watched is None else self._watched.idle_seconds(now, usual_seconds)
 
     def has_failed(self) -> bool:
         """Whether it has ended unexpectedly."""

@@ -18,6 +18,10 @@ START_SECONDS = 120.0
 """longest time for a stage to become ready"""
 END_SECONDS = 10.0
 """longest time for a stage to end by itself"""
+LOOK_EVERY_SECONDS = 5.0
+"""time between two looks for parts that hang"""
+HANGS_AFTER_SECONDS = 30.0
+"""for which a part that never rests may use no processor time"""
 TURN_SECONDS = 0.1
 """time between two checks of starting or ending parts"""
 
@@ -31,11 +35,21 @@ class Supervisor:
     """
 
     def __init__(
-        self, stages: Sequence[Sequence[Part]], folder: Path, logs: Path, environment: Mapping[str, str]
+        self,
+        stages: Sequence[Sequence[Part]],
+        folder: Path,
+        logs: Path,
+        environment: Mapping[str, str],
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`stages` start one after the other and end in the opposite order; parts run in `folder`."""
+        """`stages` start one after the other and end in the opposite order; parts run in `folder`.
+
+        `note` gets a sentence about each part that hung and was ended.
+        """
         self._folder, self._logs, self._environment = folder, logs, environment
         self._stages = [[KeptPart(part, self._start) for part in stage] for stage in stages]
+        self._note = note
+        self._looked_at = time.monotonic()
         self._console = Console()
         self._selector = selectors.DefaultSelector()
         self._stop_signals = 0
@@ -103,12 +117,29 @@ class Supervisor:
         while not self._stop_signals:
             if drained is None and self._drain_signals:
                 drained = self._drain()
+            self._end_hanging()
             for kept in self._parts():
                 self._keep(kept, may_end=drained is not None and kept in drained)
             if drained is not None and not any(kept.running for kept in drained):
                 self._console.say("drained: nothing runs any more")
                 return
-            self._turn(self._seconds_to_next_start())
+            self._turn(min(LOOK_EVERY_SECONDS, self._seconds_to_next_start()))
+
+    def _end_hanging(self) -> None:
+        """Kill each part that hangs: it is then started again like one that died by itself."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_EVERY_SECONDS:
+            return
+        self._looked_at = now
+        for kept in self._parts():
+            running = kept.running
+            if running is not None and running.exit_status() is None:
+                idle_seconds = running.idle_seconds(now, LOOK_EVERY_SECONDS)
+                if idle_seconds >= HANGS_AFTER_SECONDS:
+                    sentence = f"{kept.part.name} hung: it did nothing for {idle_seconds:.0f} s and was ended"
+                    self._console.say(sentence)
+                    self._note(sentence)
+                    running.kill()
 
     def _keep(self, kept: KeptPart, *, may_end: bool) -> None:
         """Start the part if its time has come; bury it if it died. Raises StartError if it died too often."""
@@ -149,12 +180,12 @@ class Supervisor:
                 kept.running.drain()
         return drained
 
-    def _seconds_to_next_start(self) -> float | None:
-        """None while no part waits for its start."""
+    def _seconds_to_next_start(self) -> float:
+        """Infinite while no part waits for its start."""
         times = [kept.starts_at for kept in self._parts() if kept.starts_at is not None]
-        return max(0.0, min(times) - time.monotonic()) if times else None
+        return max(0.0, min(times) - time.monotonic()) if times else float("inf")
 
-    def _turn(self, seconds: float | None) -> None:
+    def _turn(self, seconds: float) -> None:
         """Wait for output, a signal or a part's end, for at most `seconds`; pass on the output."""
         for key, _ in self._selector.select(seconds):
             if isinstance(key.data, RunningPart):

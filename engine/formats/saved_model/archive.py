@@ -18,6 +18,8 @@ from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
 from engine.number_words import bytes_words
 
 SAVED_MODEL_FILE = "saved_model.pb"
+SAVED_MODEL_TEXT = "saved_model.pbtxt"
+"""its text form; TensorFlow reads it where the binary one is missing"""
 VARIABLES_INDEX = "variables/variables.index"
 """the index of the other files of variables; TensorFlow reads none of them without it"""
 ARCHIVE = "a zip archive of a SavedModel's folder"
@@ -49,7 +51,9 @@ class SavedModelArchive:
         _require_decent(entries)
         self._archive = archive
         self._graphs = _saved_model_entry(entries)
-        self.folder = self._graphs.filename.removesuffix(SAVED_MODEL_FILE)
+        self.is_text = self._graphs.filename.endswith(SAVED_MODEL_TEXT)
+        """whether it holds `saved_model.pbtxt` in place of `saved_model.pb`"""
+        self.folder = self._graphs.filename.removesuffix(SAVED_MODEL_TEXT if self.is_text else SAVED_MODEL_FILE)
         """prefix of the names of the SavedModel's files: empty, or a folder and its slash"""
         files = [entry for entry in entries if entry.filename.startswith(self.folder) and not entry.is_dir()]
         self._entries = {entry.filename.removeprefix(self.folder): entry for entry in files}
@@ -64,7 +68,7 @@ class SavedModelArchive:
         return self._entries[name].file_size
 
     def saved_model_bytes(self, most_bytes: int) -> bytes:
-        """The content of `saved_model.pb`. Raises GraphError, LimitError."""
+        """The content of `saved_model.pb`, or of the text in its place. Raises GraphError, LimitError."""
         return b"".join(self._pieces(self._graphs, most_bytes))
 
     def read(self, name: str, most_bytes: int) -> bytes:
@@ -185,9 +189,8 @@ def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
 
 
 def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """The entry of `saved_model.pb` at the top, or in the one folder there. Raises GraphError."""
-    found = [entry for entry in entries if PurePosixPath(entry.filename).name == SAVED_MODEL_FILE]
-    found = [entry for entry in found if len(PurePosixPath(entry.filename).parts) <= 2]
+    """The entry of `saved_model.pb`, else of its text, at the top or in the one folder there. Raises GraphError."""
+    found = _entries_named(entries, SAVED_MODEL_FILE) or _entries_named(entries, SAVED_MODEL_TEXT)
     if len(found) == 1:
         return found[0]
     if found:
@@ -199,6 +202,12 @@ def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         raise GraphError(what, where=shortened(inner.filename), allowed=ARCHIVE, field="file")
     what = "the archive has no saved_model.pb, neither at its top nor in the one folder there"
     raise GraphError(what, allowed=ARCHIVE, field="file")
+
+
+def _entries_named(entries: Sequence[zipfile.ZipInfo], name: str) -> list[zipfile.ZipInfo]:
+    """The entries of this name at the top, or in a folder there."""
+    paths = [(entry, PurePosixPath(entry.filename)) for entry in entries]
+    return [entry for entry, path in paths if path.name == name and len(path.parts) <= 2]
 
 
 def _require_claims(entry: zipfile.ZipInfo, most_bytes: int) -> None:

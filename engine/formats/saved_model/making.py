@@ -13,7 +13,8 @@ from typing import cast
 
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
-from engine.formats.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
+from engine.formats.format import SourceFile
+from engine.formats.meta_graph import MetaGraph, chosen_signature, op_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
 from engine.formats.saved_model.filling import HOST, filling_of
@@ -36,16 +37,16 @@ PACKING_LEVEL = 1
 
 
 def write_placed_saved_model(
-    source: Path, placed: bytes, signature: str, most_bytes: int, target: Path, report_progress: ReportProgress
+    source: SourceFile, meta_graph: MetaGraph, placed: bytes, target: Path, report_progress: ReportProgress
 ) -> None:
-    """Write the SavedModel in `source` to `target` with `placed`, the placed GraphDef of its `signature`.
+    """Write the SavedModel in `source` to `target` with `placed`, the placed GraphDef of a signature of `meta_graph`.
 
     Raises GraphError for an upload without its variables, PlacementError for a variable on a device that cannot restore
     it, and LimitError.
     """
     report_progress(WRITING, 0, 0)
-    making = _making(source, read_messages(placed, ".pb"), signature, most_bytes)
-    with opened_archive(source) as archive:
+    making = _Making(meta_graph, source.options.signature, read_messages(placed, ".pb"))
+    with opened_archive(source.path) as archive:
         names = making.checked_files(archive, target.parent)
         with zipfile.ZipFile(target, "w", compresslevel=PACKING_LEVEL) as saved_model:
             saved_model.writestr(new_entry(archive.folder + SAVED_MODEL_FILE), making.saved_model())
@@ -55,27 +56,20 @@ def write_placed_saved_model(
 
 
 def require_writable(
-    source: Path, graph: GraphMessages, signature: str, most_bytes: int, folder: Path, report_progress: ReportProgress
+    source: SourceFile, meta_graph: MetaGraph, graph: GraphMessages, folder: Path, report_progress: ReportProgress
 ) -> None:
-    """Raise what `write_placed_saved_model` would, whatever the placement of `graph`, which was read of `source`.
+    """Raise what `write_placed_saved_model` would, whatever the placement of `graph`, which was read of `meta_graph`.
 
     Reads all files that would be copied. Leaves files in `folder`.
     """
     report_progress(CHECKING, 0, 0)
-    making = _making(source, graph, signature, most_bytes)
-    with opened_archive(source) as archive:
+    making = _Making(meta_graph, source.options.signature, graph)
+    with opened_archive(source.path) as archive:
         names = making.checked_files(archive, folder)
         making.saved_model()
         for index, name in enumerate(names):
             report_progress(CHECKING, index, len(names))
             archive.read_through(name)
-
-
-def _making(source: Path, graph: GraphMessages, signature: str, most_bytes: int) -> "_Making":
-    with opened_archive(source) as archive:
-        content = archive.saved_model_bytes(most_bytes)
-    meta_graph, _ = meta_graph_of_saved_model(content)
-    return _Making(meta_graph, signature, graph)
 
 
 class _Making:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
-from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages
-from engine.graphs.tensorflow.graphdef_nodes import place_of
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
 from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
+from engine.graphs.tensorflow.text_messages import MOST_OPS
 
 CYCLE_SHOWN = 5
 _SIDES = ("then_branch", "else_branch")

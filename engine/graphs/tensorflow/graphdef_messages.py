@@ -11,11 +11,17 @@ from pathlib import Path
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.large_text import parts_of_text
 from engine.graphs.tensorflow.messages import Message, load_messages, parsed
+from engine.graphs.tensorflow.text_messages import (
+    GRAPH,
+    MOST_LEVELS,
+    MOST_OPS,
+    TextForm,
+    form_of_text,
+    message_of_text,
+    text_of,
+)
 from engine.graphs.tensorflow.wire import BYTES, VARINT, Field, WireError, bytes_field, fields
 
-MOST_OPS = 1_000_000
-MOST_LEVELS = 100
-"""levels of nested messages; also protobuf's own limit for binary files"""
 SUFFIXES = (".pb", ".pbtxt")
 LARGE_TEXT_BYTES = 2**20
 """above this size TensorFlow's own parser takes less time, its loading included"""
@@ -37,7 +43,8 @@ _FIRST_BYTES = (
     (b"\xfe\xff", "a text in UTF-16"),
 )
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|svg)", re.IGNORECASE)
-_TEXT_GRAPH = re.compile(rb"\s*(node|versions|library)\s*:?\s*\{")
+TEXTS_OF = {"GraphDef": (".pbtxt",), "MetaGraphDef": (".meta", ".pbtxt"), "SavedModel": (".pbtxt",)}
+"""noun of a text → suffixes under which it is read"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,11 @@ class GraphMessages:
     """NodeDef each"""
     rest: Message
     """GraphDef without its nodes: versions and function library"""
+
+
+def place_of(node: Message, index: int) -> str:
+    """The place of a fault, for an error: the op's index and name."""
+    return f"op {index} ({shortened(node.name)})" if node.name else f"op {index}"
 
 
 def read_messages(content: bytes, suffix: str, *, with_tensorflow: bool = True) -> GraphMessages:
@@ -77,9 +89,14 @@ def noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
         return "a pickle, which is never read"
     if content[:1] in (b"{", b"["):  # no whitespace before it: a binary GraphDef begins with a line feed
         return "JSON"
-    if suffix == ".pb" and _TEXT_GRAPH.match(content):
-        return "a GraphDef as text, whose suffix is .pbtxt"
-    return None
+    form = form_of_text(content)
+    return None if form is None or suffix in TEXTS_OF[form.noun] else _noun_of_text(form)
+
+
+def _noun_of_text(form: TextForm) -> str:
+    """The noun for a text under a suffix that belongs to another form."""
+    suffixes = " or ".join(TEXTS_OF[form.noun])
+    return f"a {form.noun} as text, whose suffix is {suffixes}"
 
 
 def _read_binary(content: bytes) -> GraphMessages:
@@ -170,32 +187,13 @@ def _noun_of_message(content: bytes) -> str | None:
 
 def _read_text(content: bytes, *, with_tensorflow: bool) -> GraphMessages:
     """Read a GraphDef in protobuf's text format. Raises GraphError."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise GraphError(f"byte {fault.start} is not UTF-8", allowed=_allowed(".pbtxt"), field="file") from None
-    _require_flat(text)
+    text = text_of(content, GRAPH)
     is_large = with_tensorflow and len(content) > LARGE_TEXT_BYTES
     if is_large and (large := _read_large_text(text)) is not None:
         return large
-    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
-    text_format = load_messages("google.protobuf.text_format")
-    graph = graph_pb2.GraphDef()
-    try:
-        text_format.Parse(text, graph)
-    except text_format.ParseError as fault:
-        place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
-        reason = str(fault).split(" : ", 1)[-1]
-        raise _no_text(reason, place) from None
-    except ValueError as fault:  # a number that its field cannot hold
-        raise _no_text(str(fault)) from None
-    rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
+    graph = message_of_text(text, GRAPH)
+    rest = type(graph)(library=graph.library, versions=graph.versions)
     return GraphMessages(list(graph.node), rest)
-
-
-def _no_text(reason: str, place: str = "") -> GraphError:
-    what = f"the text is not a GraphDef, or it is cut short: {shortened(reason, 200)}"
-    return GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file")
 
 
 def _read_large_text(text: str) -> GraphMessages | None:
@@ -211,25 +209,6 @@ def _read_large_text(text: str) -> GraphMessages | None:
     except load_messages("google.protobuf.message").DecodeError:
         return None
     return None if None in nodes else GraphMessages(nodes, rest)
-
-
-_BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]")
-
-
-def _require_flat(text: str) -> None:
-    """Raise GraphError for too many levels or top-level messages, which the parser does not limit."""
-    level = messages = 0
-    for match in _BRACES.finditer(text):
-        brace = match.group()
-        if brace in "{<":
-            messages += level == 0
-            level += 1
-            if level > MOST_LEVELS:
-                raise GraphError(f"nested deeper than {MOST_LEVELS} levels", allowed=_allowed(".pbtxt"), field="file")
-            if messages > MOST_OPS:
-                raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
-        elif brace in "}>":
-            level -= 1
 
 
 def require_suffix(suffix: str, path: Path) -> None:

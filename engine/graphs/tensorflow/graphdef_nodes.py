@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from engine.errors import GraphError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.loop_order import with_loop_order
+from engine.graphs.tensorflow.claimed_arguments import require_real_arguments
 from engine.graphs.tensorflow.cpu_kernels import gpu_reasons
 from engine.graphs.tensorflow.fixed_devices import fixed_devices
 from engine.graphs.tensorflow.gpu_kernels import cpu_reasons
-from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import cpu_reasons_of_feeds, ops_that_must_colocate
@@ -40,11 +41,12 @@ class Edge(NamedTuple):
 
 
 def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
-    """The computation graph of these messages. Raises GraphError."""
+    """The computation graph of these messages. Raises GraphError, LimitError."""
     nodes = messages.nodes
     if not nodes:
         raise GraphError("the graph has no ops", allowed="at least one op", field="file")
     index_of_name = _index_of_name(nodes)
+    require_real_arguments(messages)
     types = NodeTypes(nodes, messages.rest.library)
     all_edges = _edges(nodes, index_of_name, types)
     op_types = tuple(node.op for node in nodes)
@@ -85,11 +87,6 @@ def _with_loop_order(graph: ComputationGraph, nodes: Sequence[Message]) -> Compu
     return ended
 
 
-def place_of(node: Message, index: int) -> str:
-    """The place of a fault, for an error: the op's index and name."""
-    return f"op {index} ({shortened(node.name)})" if node.name else f"op {index}"
-
-
 def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
     """Name → index, in the order of the file. Raises GraphError for a name or type that TensorFlow does not allow."""
     index_of_name: dict[str, int] = {}
@@ -117,12 +114,20 @@ def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
 def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: NodeTypes) -> list[Edge]:
     """All edges by consumer and input; an input that an op takes twice is one edge. Raises GraphError."""
     edges: list[Edge] = []
+    known: dict[str, tuple[int, int]] = {}
+    """text of an input → the op and its output, since many ops may take the same"""
     for target, node in enumerate(nodes):
         edges_of_node: dict[Edge, None] = {}
         data_inputs = 0
         after_control = False
         for text in node.input:
-            edge = _edge(text, target, node, index_of_name)
+            if text not in known:
+                known[text] = _source_of(text, target, node, index_of_name)
+            source, output = known[text]
+            if source == target:
+                what = "the op is its own input"
+                raise GraphError(what, where=place_of(node, target), allowed="inputs from other ops", field="file")
+            edge = Edge(source, target, output)
             if edge.output == CONTROL:
                 after_control = True
             elif after_control:
@@ -137,8 +142,8 @@ def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: No
     return edges
 
 
-def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int]) -> Edge:
-    """The edge for the input `text`: `x`, `x:1` or `^x`. Raises GraphError."""
+def _source_of(text: str, target: int, node: Message, index_of_name: Mapping[str, int]) -> tuple[int, int]:
+    """Op and output of the input `text` of an op: `x`, `x:1` or `^x`. Raises GraphError."""
     match = _INPUT.match(text)
     if match is None or (match[1] and match[3]):
         what = f"{shortened(text)} is not an input"
@@ -147,10 +152,7 @@ def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int
     if source is None:
         what = f"its input {shortened(text)} is not in the graph"
         raise GraphError(what, where=place_of(node, target), allowed="the name of an op", field="file")
-    if source == target:
-        what = "the op is its own input"
-        raise GraphError(what, where=place_of(node, target), allowed="inputs from other ops", field="file")
-    return Edge(source, target, CONTROL if match[1] else int(match[3] or 0))
+    return source, CONTROL if match[1] else int(match[3] or 0)
 
 
 def _require_output(edge: Edge, nodes: Sequence[Message], types: NodeTypes) -> None:

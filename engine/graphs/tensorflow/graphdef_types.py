@@ -6,17 +6,30 @@ from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import Argument, Signature, registered_ops
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM
 
-MOST_ARGUMENTS = 100_000
-"""an op that claims more inputs or outputs counts as one of unknown type"""
+
+def signatures_of(library: Message) -> dict[str, Signature]:
+    """Op type → signature, of TensorFlow's op types and of the functions in a graph's library, which are types too."""
+    types_pb2 = load_messages("tensorflow.core.framework.types_pb2")
+    names = {number: name for name, number in types_pb2.DataType.items()}
+    return registered_ops() | {
+        function.signature.name: Signature(
+            tuple(Argument.of_message(argument, names) for argument in function.signature.input_arg),
+            tuple(Argument.of_message(argument, names) for argument in function.signature.output_arg),
+        )
+        for function in library.function
+    }
 
 
 class NodeTypes:
-    """The types of every node's data inputs and outputs, as DataType numbers."""
+    """The types of every node's data inputs and outputs, as DataType numbers.
+
+    `claimed_arguments.require_real_arguments` comes first: it bounds their number.
+    """
 
     def __init__(self, nodes: Sequence[Message], library: Message) -> None:
         types_pb2 = load_messages("tensorflow.core.framework.types_pb2")
         self._numbers: dict[str, int] = dict(types_pb2.DataType.items())
-        signatures = registered_ops() | self._functions(library)
+        signatures = signatures_of(library)
         known = [signatures.get(node.op) for node in nodes]
         self.inputs = [
             None if of is None else self._expanded(of.inputs, node) for of, node in zip(known, nodes, strict=True)
@@ -27,19 +40,8 @@ class NodeTypes:
         ]
         """[nodes] types of the outputs, or None likewise"""
 
-    def _functions(self, library: Message) -> dict[str, Signature]:
-        """Signatures of the functions in the graph's own library, which can be op types too."""
-        names = {number: name for name, number in self._numbers.items()}
-        return {
-            function.signature.name: Signature(
-                tuple(Argument.of_message(argument, names) for argument in function.signature.input_arg),
-                tuple(Argument.of_message(argument, names) for argument in function.signature.output_arg),
-            )
-            for function in library.function
-        }
-
     def _expanded(self, arguments: tuple[Argument, ...], node: Message) -> list[int] | None:
-        """The types of `arguments` one by one; None where an attribute that gives their number is missing or absurd."""
+        """The types of `arguments` one by one; None where the attribute with their number is missing or below 0."""
         expanded: list[int] = []
         for argument in arguments:
             types = self._types(argument, node)
@@ -63,6 +65,6 @@ class NodeTypes:
             number += REFS_FROM
         if not argument.number:
             return [number]
-        if argument.number not in node.attr or not 0 <= node.attr[argument.number].i <= MOST_ARGUMENTS:
+        if argument.number not in node.attr or node.attr[argument.number].i < 0:
             return None
         return [number] * node.attr[argument.number].i

@@ -21,6 +21,8 @@ from engine.graphs.tensorflow.graphdef_messages import NODE
 from engine.graphs.tensorflow.messages import load_messages
 from engine.graphs.tensorflow.wire import Field, bytes_field, fields
 
+HOST, GPU = "/device:CPU:0", "/device:GPU:0"
+"""the devices of ops beside the step that are tied to none: of those that no CPU can run the second"""
 DEVICE = 4
 """number of NodeDef's field `device`"""
 PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
@@ -28,6 +30,7 @@ PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it whe
 
 def with_devices(
     graph: ComputationGraph,
+    whole: ComputationGraph | None,
     content: bytes,
     suffix: str,
     device_of_op: Mapping[str, str],
@@ -37,9 +40,14 @@ def with_devices(
 ) -> bytes:
     """Write the GraphDef `content` (format `suffix`) with each op's device, in the format `written_suffix`.
 
-    `graph` was read from `content`. Raises PlacementError.
+    `graph` was read from `content`, or is the part of `whole`, read from it, that has to be placed; the ops beside it
+    may be placed too. Raises PlacementError.
     """
+    _require_known_ops(graph if whole is None else whole, device_of_op)
     devices = _written_devices(graph, device_of_op, short, keep_pins)
+    if whole is not None:
+        device_of_op = _completed(whole, device_of_op, dict(zip(graph.op_names, devices, strict=True)), keep_pins)
+        devices = _written_devices(whole, device_of_op, short, keep_pins)
     if suffix == written_suffix == ".pb":
         return _binary_with_devices(content, devices)
     return _message_with_devices(content, suffix, devices, written_suffix)
@@ -53,7 +61,6 @@ def _written_devices(
     Where the file fixes ops to several machines and the placement, of a cluster of one machine, ignores that, the rest
     is left out.
     """
-    _require_known_ops(graph, device_of_op)
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
     several_machines = len(machines_of(graph.devices)) > 1
@@ -70,7 +77,7 @@ def _written_devices(
         if keep_pins:
             _require_pin(name, placed, fixed[class_], several_machines=several_machines)
         around = DeviceString() if on_one_machine else fixed[class_]
-        written.append(spelled_device(_completed(placed, around)))
+        written.append(spelled_device(_with_machine(placed, around)))
         other = first.setdefault(class_, op)
         if written[other] != written[op]:
             what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
@@ -84,6 +91,32 @@ def _shortened(written: Sequence[str]) -> list[str]:
         what = f"without job and task the devices of {len(machines)} machines would be the same"
         raise PlacementError(what, where="short devices", allowed="devices in full")
     return [spelled_device(parse_device_string(text, "").on_its_machine) for text in written]
+
+
+def _completed(
+    whole: ComputationGraph, device_of_op: Mapping[str, str], written: Mapping[str, str], keep_pins: bool
+) -> dict[str, str]:
+    """A device for each op of the whole graph; `written` has those of the ops that had to be placed.
+
+    Of the others, one without a device in `device_of_op` is on that of the placed ops to which TensorFlow ties it; one
+    without ties stays where the file fixes it, with `keep_pins`, or is on the first CPU; on the first GPU if no CPU can
+    run it.
+    """
+    class_of_op = colocation_classes(whole)
+    fixed = devices_of_classes(whole, class_of_op)
+    classes = class_of_op.tolist()
+    of_class: dict[int, str] = {}
+    for name, class_ in zip(whole.op_names, classes, strict=True):
+        if (device := written.get(name) or device_of_op.get(name)) is not None:
+            of_class.setdefault(class_, device)
+    for_gpu = {class_ for class_, reason in zip(classes, whole.gpu_reason, strict=True) if reason}
+    completed: dict[str, str] = {}
+    for name, class_ in zip(whole.op_names, classes, strict=True):
+        pin = fixed[class_]
+        usual = GPU if class_ in for_gpu else HOST
+        beside = spelled_device(pin) if keep_pins and pin.type and pin.index else usual
+        completed[name] = written.get(name) or device_of_op.get(name) or of_class.get(class_, beside)
+    return completed
 
 
 def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> None:
@@ -113,7 +146,7 @@ def _placed_device(text: str, op_name: str) -> DeviceString:
     return device
 
 
-def _completed(placed: DeviceString, fixed: DeviceString) -> DeviceString:
+def _with_machine(placed: DeviceString, fixed: DeviceString) -> DeviceString:
     """`placed` with job, replica and task of `fixed` where it has none."""
     machine = (placed.job or fixed.job, placed.replica or fixed.replica, placed.task or fixed.task)
     return DeviceString(*machine, placed.type, placed.index)

@@ -26,13 +26,16 @@ BLOCKS_INLINING = ("_noinline", "api_implements")
 TYPES_SHOWN = 5
 
 
-def inline(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessages, list[str]]:
+def inline(
+    messages: GraphMessages, fetches: Sequence[str], *, keeps_all: bool = False
+) -> tuple[GraphMessages, list[str]]:
     """The inlined graph, reduced to the ops that the fetches need, if there are any, and sentences on the changes.
 
-    Raises GraphError.
+    `keeps_all`: the other ops stay, too. Raises GraphError.
     """
     calls = calls_of(messages)
-    inlined = inlined_messages(messages, fetches)
+    kept = list(dict.fromkeys([*_last(messages.nodes), *fetches])) if keeps_all else []
+    inlined = _restored(_inlined(messages, kept), messages) if kept else inlined_messages(messages, fetches)
     return inlined, _notes(messages, calls, inlined)
 
 

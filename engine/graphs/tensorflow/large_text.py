@@ -7,9 +7,8 @@ nothing of the graph is run.
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-MESSAGE = "tensorflow.GraphDef"
 
 
 class TextParts(NamedTuple):
@@ -22,20 +21,28 @@ class TextParts(NamedTuple):
 
 def parts_of_text(text: str) -> TextParts | None:
     """The pieces of a GraphDef's text; None where TensorFlow cannot be loaded, or refuses the text."""
+    names = TextParts._fields
+    decoded = fields_of_text(text, "tensorflow.GraphDef", ("node", *names[1:]))
+    if decoded is None:
+        return None
+    nodes, library, versions = decoded
+    return TextParts(nodes, b"".join(library), b"".join(versions))
+
+
+def fields_of_text(text: str, message: str, names: Sequence[str]) -> list[list[bytes]] | None:
+    """[names] the values of each of these fields, messages all, of a `message`'s text; None as for a graph's."""
     if "tensorflow" in sys.modules and not hasattr(sys.modules["tensorflow"], "raw_ops"):
         return None  # only its messages are loaded (`tensorflow_messages.py`), and it cannot be loaded twice
     tensorflow: Any = importlib.import_module("tensorflow")
-    names = TextParts._fields
     try:
         decoded = tensorflow.raw_ops.DecodeProtoV2(
             bytes=[text.encode()],
-            message_type=MESSAGE,
-            field_names=["node", *names[1:]],
+            message_type=message,
+            field_names=list(names),
             output_types=[tensorflow.string] * len(names),
             descriptor_source="local://",
             message_format="text",
         )
     except tensorflow.errors.OpError:
         return None
-    nodes, library, versions = (values.numpy()[0].tolist() for values in decoded.values)
-    return TextParts(nodes, b"".join(library), b"".join(versions))
+    return [values.numpy()[0].tolist() for values in decoded.values]

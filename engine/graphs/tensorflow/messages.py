@@ -27,6 +27,8 @@ def load_messages(name: str) -> ModuleType:
 
     Raises GraphError where TensorFlow is not installed.
     """
+    if "tensorflow" in sys.modules and name in sys.modules:
+        return sys.modules[name]  # at once: it is asked for with each message
     if "tensorflow" not in sys.modules:
         found = importlib.util.find_spec("tensorflow")
         if found is None or found.submodule_search_locations is None:

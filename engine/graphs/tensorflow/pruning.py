@@ -1,6 +1,6 @@
 """Reduces a GraphDef to the ops that some ops need, and its library to the called functions. Runs in the child."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
@@ -14,11 +14,8 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
     Ops co-located with a removed op still stay together. Raises GraphError for a missing fetch; the reader refuses a
     missing input.
     """
+    require_fetched(messages, fetches)
     node_of_name = {node.name: node for node in messages.nodes}
-    for name in fetches:
-        if name not in node_of_name:
-            what = f"the step fetches {shortened(name)}, which is not in the graph"
-            raise GraphError(what, allowed="the name of an op", field="file")
     needed: set[str] = set()
     waiting = list(fetches)
     while waiting:
@@ -27,12 +24,40 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
             continue
         needed.add(name)
         waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
-    nodes = [node for node in messages.nodes if node.name in needed]
-    keep_together(nodes, node_of_name.keys() - needed)
+    return reduced(messages, needed)
+
+
+def require_fetched(messages: GraphMessages, fetches: Sequence[str]) -> None:
+    """Raise GraphError for a fetch of the file's own that is not in the graph."""
+    names = {node.name for node in messages.nodes}
+    for name in fetches:
+        if name not in names:
+            what = f"the step fetches {shortened(name)}, which is not in the graph"
+            raise GraphError(what, allowed="the name of an op", field="file")
+
+
+def reduced(messages: GraphMessages, needed: Set[str]) -> GraphMessages:
+    """The ops of these names, in the order of the file, and the functions that they call; `messages` stay as they are.
+
+    Ops co-located with a removed op still stay together.
+    """
+    gone = {node.name for node in messages.nodes} - needed
+    nodes = [_own_if_tied(node, gone) for node in messages.nodes if node.name in needed]
+    keep_together(nodes, gone)
     return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
 
 
-def keep_together(nodes: Iterable[Message], gone: set[str]) -> None:
+def _own_if_tied(node: Message, gone: Set[str]) -> Message:
+    """The node; a copy if it is co-located with an op in `gone`."""
+    labels = node.attr["_class"].list.s if "_class" in node.attr else ()
+    if not any(label.removeprefix(COLOCATION_PREFIX).decode("utf-8", "replace") in gone for label in labels):
+        return node
+    copy = type(node)()
+    copy.CopyFrom(node)
+    return copy
+
+
+def keep_together(nodes: Iterable[Message], gone: Set[str]) -> None:
     """Co-locate the ops that were co-located with an op in `gone` with the first of them instead."""
     first: dict[bytes, bytes] = {}
     absent = {COLOCATION_PREFIX + name.encode() for name in gone}

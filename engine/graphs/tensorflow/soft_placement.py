@@ -31,7 +31,7 @@ def softly_placed(graph: ComputationGraph) -> ComputationGraph:
         if device.type in unable and unable[device.type][op]:
             devices[op] = spelled_device(device.machine)
             unfixed_ops += 1
-    return dataclasses.replace(graph, devices=tuple(devices), unfixed_ops=unfixed_ops)
+    return dataclasses.replace(graph, devices=tuple(devices), unfixed_ops=graph.unfixed_ops + unfixed_ops)
 
 
 def _in_class_of(chosen: NDArray[np.bool_], classes: NDArray[np.int32]) -> NDArray[np.bool_]:

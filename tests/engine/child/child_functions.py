@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -104,6 +105,49 @@ def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_
     told.with_suffix(".partial").rename(told)
     time.sleep(600)
     raise AssertionError("still alive")
+
+
+def wait_for_a_busy_process(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Does nothing itself while a process in a session of its own computes."""
+    code = "import time\nwhile time.process_time() < 2.5: pass"
+    subprocess.run([sys.executable, "-c", code], check=True, start_new_session=True)
+    return {}, {}
+
+
+def report_and_take_a_second(_order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Takes a second after its report."""
+    report_progress("first", 1, 1)
+    time.sleep(1.0)
+    return {}, {}
+
+
+def probe(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """What it can read, write and reach: name → "yes", or the error's name."""
+    (folder / "own.txt").write_text("it may write here")
+    outside, parent = Path(cast(str, order["outside"])), os.getppid()
+    attempts: dict[str, Callable[[], object]] = {
+        "file": Path(cast(str, order["file"])).read_bytes,
+        "own folder": (folder / "own.txt").read_text,
+        "secret key": (outside / "secret_key").read_bytes,
+        "database": (outside / "placeto.sqlite3").read_bytes,
+        "list": lambda: list(outside.iterdir()),
+        "write": lambda: (outside / "secret_key").write_text("mine"),
+        "delete": (outside / "secret_key").unlink,
+        "environment": Path(f"/proc/{order['process']}/environ").read_bytes,
+        "memory": lambda: os.open(f"/proc/{order['process']}/mem", os.O_RDONLY),
+        "Redis": lambda: socket.socket(socket.AF_UNIX).connect(str(outside / "redis.sock")),
+        "TCP": lambda: socket.create_connection(("127.0.0.1", cast(int, order["port"])), timeout=5),
+        "signal": lambda: os.kill(parent, 0),
+        "program": lambda: subprocess.run(["/bin/cat", str(outside / "secret_key")], check=True, capture_output=True),
+    }
+    found: dict[str, Json] = {}
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            found[name] = "yes"
+        except (OSError, subprocess.SubprocessError) as error:
+            found[name] = type(error).__name__
+    return {}, found
 
 
 def sleep_at_first(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import parent
+from engine.child import idling, parent
 from engine.child.parent import Limits, child_results, publish, require_size, run_in_child
 from engine.errors import (
     ChildError,
@@ -148,6 +148,30 @@ def test_too_large_a_file_cannot_be_written(is_warm: bool) -> None:
 def test_too_long_is_ended_on_time(is_warm: bool) -> None:
     with pytest.raises(LimitError, match=r"\Aspinning took too long; allowed: at most 0.5 seconds\Z"):
         run_in_child(f"{FUNCTIONS}:spin", {}, Limits(seconds=0.5), task="spinning", is_warm=is_warm)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what processes do")
+def test_a_child_that_hangs_or_is_stopped_is_ended_long_before_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_warm: bool
+) -> None:
+    monkeypatch.setattr(idling, "MOST_IDLE_SECONDS", 1.0)
+    monkeypatch.setattr(idling, "SECONDS_BETWEEN_LOOKS", 0.2)
+    told = tmp_path / "told"
+    with pytest.raises(ChildError, match=r"\Asleeping failed: the process did nothing for 1 seconds\Z"):
+        run_in_child(f"{FUNCTIONS}:sleep_at_first", {"told": str(told)}, SMALL, task="sleeping", is_warm=is_warm)
+    wait_for(lambda: not is_alive(int(told.read_text())))
+    with pytest.raises(
+        ChildKilledError, match=r"\Astopping was interrupted: its process was stopped; allowed: another"
+    ):
+        order: dict[str, Json] = {"signal": "SIGSTOP", "last_words": ""}
+        run_in_child(f"{FUNCTIONS}:end_by_signal", order, SMALL, task="stopping", is_warm=is_warm)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what processes do")
+def test_a_child_whose_processes_work_does_not_hang(monkeypatch: pytest.MonkeyPatch, is_warm: bool) -> None:
+    monkeypatch.setattr(idling, "MOST_IDLE_SECONDS", 1.0)
+    monkeypatch.setattr(idling, "SECONDS_BETWEEN_LOOKS", 0.2)
+    run_in_child(f"{FUNCTIONS}:wait_for_a_busy_process", {}, SMALL, task="waiting", is_warm=is_warm)
 
 
 def test_noise_neither_blocks_nor_reaches_us(capfd: pytest.CaptureFixture[str], is_warm: bool) -> None:

@@ -87,6 +87,30 @@ def test_without_a_server_a_child_is_started_on_its_own() -> None:
     assert surroundings()["parent"] == os.getpid()
 
 
+def test_a_stopped_server_is_ended_and_the_child_is_started_on_its_own(
+    warm_server: WarmServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert surroundings()["parent"] == warm_server.pid
+    monkeypatch.setattr(warm, "SECONDS_STOPPED", 0.5)
+    os.kill(warm_server.pid, signal.SIGSTOP)
+    assert surroundings()["parent"] == os.getpid()
+    wait_for(warm_server.has_ended)
+    assert "did not answer" in caplog.text
+
+
+def test_a_server_that_is_stopped_while_a_child_works_does_not_hold_its_result_up(
+    warm_server: WarmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "SECONDS_STOPPED", 0.5)
+    monkeypatch.setattr(warm, "SECONDS_BETWEEN_LOOKS", 0.1)
+
+    def stop(_stage: str, _done: int, _total: int) -> None:
+        os.kill(warm_server.pid, signal.SIGSTOP)
+
+    run_in_child(f"{FUNCTIONS}:report_and_take_a_second", {}, SMALL, task="x", is_warm=True, report_progress=stop)
+    wait_for(warm_server.has_ended)
+
+
 def test_a_killed_server_is_replaced_and_the_next_child_is_started_on_its_own(
     warm_server: WarmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

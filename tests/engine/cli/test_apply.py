@@ -118,3 +118,20 @@ def test_what_no_cpu_can_run_is_not_put_on_one(apply: Apply, capsys: pytest.Capt
 def test_only_a_graph_is_written(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:
     assert apply(PLACEMENT, out="placed.json") == 2
     assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb, .pbtxt or .zip\n"
+
+
+def test_what_cannot_be_written_as_a_saved_model_is_refused_before_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["place", "absent.zip", "--cluster", "2xK80", "--fetch", "train", "--out", str(tmp_path / "placed.zip")]
+    assert main(place) == 2
+    assert capsys.readouterr().err == (
+        "--out: a placed SavedModel has one signature of the file, and fetches take its place, so a placed GraphDef "
+        "can be written, but no placed SavedModel; allowed: a name that ends in .pb or .pbtxt\n"
+    )
+    text = ["place", "saved_model.pbtxt", "--cluster", "2xK80", "--out", str(tmp_path / "placed.zip")]
+    assert main(text) == 2
+    assert capsys.readouterr().err == (
+        "--out: only of a SavedModel (.zip) a placed SavedModel can be written; allowed: a name that ends in .pb or "
+        ".pbtxt\n"
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
-from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.reading_options import ReadingOptions, tags_of_text, tags_text
 
 RULE = "; allowed: NAME=LENGTHS, such as images=8,224,224,3"
 TRIPS = "allowed: NAME=N, such as while=40"
@@ -37,6 +37,23 @@ def test_all_of_them() -> None:
     counts = ("--trips", "a/while=40", "--trips", "b=c=1", "--size", "Where= 0")
     whole = ReadingOptions("s", 4, expected, {"a/while": 40, "b=c": 1}, {"Where": 0})
     assert options("--signature", "s", "--batch-size", "4", *shapes, *counts) == whole
+
+
+def test_tags_are_those_of_saved_model_cli_and_fetches_are_once_each() -> None:
+    for texts, tags in ((["train"], ("train",)), ([""], ()), (['""'], ()), (["serve, gpu"], ("gpu", "serve"))):
+        assert options("--tags", *texts) == ReadingOptions(tags=tags)
+        assert tags_of_text(tags_text(tags)) == tags
+    assert options("--fetch", "b:0", "--fetch", "a", "--fetch", "b:0") == ReadingOptions(fetches=("b:0", "a"))
+
+
+def test_options_are_stored_as_they_are_and_older_rows_have_none() -> None:
+    for given in (
+        ReadingOptions(fetches=("a", "b:1")),
+        ReadingOptions("s", tags=()),
+        ReadingOptions(tags=("gpu", "x")),
+    ):
+        assert ReadingOptions.from_json(given.to_json()) == given
+    assert ReadingOptions.from_json({"signature": "", "batch_size": None, "input_shapes": {}}) == ReadingOptions()
 
 
 @pytest.mark.parametrize(

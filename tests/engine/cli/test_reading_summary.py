@@ -101,6 +101,27 @@ def test_options_format_and_notes_are_told() -> None:
     shapes = "input shape images=8,3, input shape rate="
     assert f"Read as: .zip, signature serve, batch size 8, {shapes}, trips while=40, size Where=7" in told
     assert "One function was inlined." in told
+    chosen = lines(Origin(".zip", ReadingOptions(fetches=("train", "loss:0"), tags=()).to_json()))
+    assert 'Read as: .zip, tags "", fetches train, loss:0' in chosen
+
+
+def layer(label: str, flops: float | None, parameters: int | None, constants: int | None) -> dict[str, Any]:
+    counts = {"flops": flops, "parameters": parameters, "constants": constants}
+    return {"name": f"model/{label}", "label": label, "ops": 2, "persistent_bytes": 0, "output_bytes": 0} | counts
+
+
+def test_the_layers_with_most_flops_are_told_in_their_order() -> None:
+    layers = [layer(f"small_{index}", 1.0, 0, 0) for index in range(ROWS_SHOWN)]
+    layers.insert(1, layer("large", 900.0, 1_000, 24))
+    layers.append(layer("none", 0.0, 1, 0))
+    counts: dict[str, Any] = {"flops": np.array([920, 0, 0, 0])}
+    told = lines(Origin(layers=tuple(layers)), **counts)
+    start = told.index("Parameters: 1,001 in variables, 24 in constants")
+    assert told[start + 1] == f"Layers: {ROWS_SHOWN + 2}; the {ROWS_SHOWN} with most FLOPs"
+    assert told[start + 3] == "  large: 900 FLOPs (98 %), 1,024 parameters, 2 ops"
+    assert [line for line in told if line.startswith("  none")] == []
+    uncounted = lines(Origin(layers=(layer("a", None, None, None), layer("b", None, None, None))))
+    assert [line for line in uncounted if line.startswith(("Layers", "Parameters"))] == []
 
 
 def test_every_command_tells_what_is_not_known_and_what_a_batch_size_brings() -> None:

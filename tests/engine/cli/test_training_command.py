@@ -243,7 +243,7 @@ def _prepared(folder: Path, persistent_bytes: int) -> bytes:
         (["--name", "\n"], "name: '\ufffd'; allowed: 1 to 200 printable characters"),
         (
             ["--batch-size", "8"],
-            "five.json: node-link JSON has neither signatures nor shapes; allowed: no options",
+            "five.json: node-link JSON is one step with its costs, so it takes no batch size; allowed: no such options",
         ),
         (["--batch-size", "0"], "batch size: 0; allowed: an integer from 1 to 2147483647"),
         (["--set", "torch_threads=0"], "torch_threads: 0; allowed: an integer from 1 to 256"),

@@ -80,7 +80,7 @@ def unpack_all_in_child(order: dict[str, Json], _folder: Path, report_progress: 
             _open(Path(path), suffix, report_progress)
             texts[name] = ""
         except (GraphError, LimitError, SettingsError) as error:
-            assert error.field in ("file", "signature"), error
+            assert error.field in ("file", "signature", "tags"), error
             texts[name] = str(error)
     return {}, texts
 

@@ -192,8 +192,13 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "two tag sets": (
         ".zip",
         archive((MODEL, saved_model(meta_graph(tags=("serve", "gpu")), meta_graph(tags=("serve", "tpu"))))),
-        "saved_model.pb: it holds 2 graphs, with the tags serve and gpu; serve and tpu; "
-        "allowed: one graph, or one with the tag serve alone",
+        "saved_model.pb: it holds 2 graphs, with the tags serve,gpu; serve,tpu; allowed: the tags of one of them "
+        "(--tags, the field Tags)",
+    ),
+    "one tag set twice": (
+        ".zip",
+        archive((MODEL, saved_model(meta_graph(), meta_graph()))),
+        "saved_model.pb: 2 of its graphs have the tags serve; allowed: one graph for each set of tags",
     ),
     "no signatures": (
         ".zip",
@@ -377,7 +382,7 @@ def test_of_several_graphs_the_one_to_serve_is_read_and_that_is_said(tmp_path: P
     path.write_bytes(archive((MODEL, saved_model(meta_graph(tags=("serve", "tpu")), serving))))
     with opened(path, ReadingOptions(), LIMITS) as graph:
         assert graph.origin.notes == (
-            "Of the file's 2 graphs, with the tags serve and tpu; serve, the one with the tag serve was read.",
+            "Of the file's 2 graphs, with the tags serve,tpu; serve, the one with the tags serve was read.",
             "Of the file's 4 ops those 3 were read that signature main needs.",
         )
 

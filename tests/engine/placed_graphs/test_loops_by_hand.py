@@ -17,9 +17,9 @@ IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = api.Limits(memory_bytes=12 * 1024**3, seconds=300.0)
 BY_HAND = ("stack of version 1", "stack of version 2", "replicas")
 DECODERS = ("decoder without a loop", "decoder")
-CLUSTER = "2xV100"
+CLUSTER = "2xK80"
 LEAST_EXECUTED = 50
-LAYER_BYTES, MEMORY_BYTES = 43_000**2 * 4, 16 * 1024**3
+LAYER_BYTES, MEMORY_BYTES = 43_000**2 * 4, 12 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,15 @@ def test_it_runs_in_tensorflow_where_it_was_put(built: Built, name: str) -> None
 def test_a_layer_of_a_decoder_fits_on_each_gpu(built: Built, name: str, tmp_path: Path) -> None:
     prepared, cluster = built.prepared(name), api.parse_cluster(CLUSTER)
     group_of_op = prepared.grouping.group_of_op
-    above = {group_of_op[op] for op, each in enumerate(prepared.graph.op_names) if each.startswith("above")}
+    of_layer = [each.startswith("above") or "MatMul_1" in each for each in prepared.graph.op_names]
+    above = {group for group, is_above in zip(group_of_op.tolist(), of_layer, strict=True) if is_above}
     devices = [int(group in above) for group in range(prepared.grouping.group_count)]
     placement = api.placement_to_json(prepared, cluster, api.SplitPlacement(devices))
     (report,) = api.simulate(prepared, cluster, [dict(placement)])
     assert isinstance(report, dict)
     peaks = report["peak_bytes"]
     assert isinstance(peaks, list)
-    assert [LAYER_BYTES < int(str(peak)) < MEMORY_BYTES for peak in peaks] == [True, True]
+    assert [LAYER_BYTES <= int(str(peak)) < MEMORY_BYTES for peak in peaks] == [True, True]
     search = ["--method", "local_search", "--evaluations", "200", "--groups", "all"]
     placed = tmp_path / "placed.pb"
     assert main(["place", str(built.path(name)), "--cluster", CLUSTER, *search, "--out", str(placed)]) == 0

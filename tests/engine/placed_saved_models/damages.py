@@ -24,6 +24,7 @@ def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: R
     from engine.formats.format import Placing, SourceFile
     from engine.formats.reading import read_file
     from engine.formats.saved_model.making import write_placed_saved_model
+    from engine.formats.saved_model.saved_model import meta_graph_of
     from engine.graphs.reading_options import ReadingOptions
     from experiments.placed.samples import zipped
     from tests.engine.placed_saved_models.samples import tables
@@ -42,7 +43,9 @@ def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: R
         made = folder / f"made-{next(counted)}"
         made.mkdir()
         try:
-            write_placed_saved_model(archive, placed, "embed", Limits().file_bytes, made / "placed.zip", no_progress)
+            source = SourceFile(archive, ".zip", Limits().file_bytes, ReadingOptions("embed"))
+            meta_graph, _, _ = meta_graph_of(source)
+            write_placed_saved_model(source, meta_graph, placed, made / "placed.zip", no_progress)
         except PlacetoError as error:
             return str(error)
         return ""

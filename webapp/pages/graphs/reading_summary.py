@@ -3,7 +3,7 @@
 Summaries of earlier versions lack newer keys; the page leaves those parts out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,24 +63,28 @@ class TableCell:
     """heading of its column"""
     value: str | int | None
     is_number: bool = False
-    """a count, or None without one"""
+    """a number of `unit`, or None without one"""
     speaks_for_itself: bool = False
     """whether a phone, which shows no columns, can leave out the heading"""
+    unit: str = "count"
+    """unit of a number: `count`, `flops` or `bytes`"""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A loop, a branch or a size."""
+    """A loop, a branch, a layer or a size."""
 
     name: str
     cells: tuple[TableCell, ...]
     link: str = ""
     """the id of the field for its unknown number; empty if the number is known"""
+    shown_as: str = ""
+    """another name for people; empty: its own"""
 
     @property
     def label(self) -> str:
-        """The name, shortened."""
-        return shortened_in_the_middle(self.name)
+        """The name for people, shortened."""
+        return shortened_in_the_middle(self.shown_as or self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +203,7 @@ def notes_of(summary: GraphSummary) -> list[str]:
 
 
 def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list[Table]:
-    """The tables of loops, branches and sizes that depend on data, without empty ones.
+    """The tables of loops, branches, layers and sizes that depend on data, without empty ones.
 
     `id_for_trips`: name of a loop → id of the field for its trips.
     """
@@ -212,6 +216,7 @@ def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list
             [_branch_row(branch) for branch in summary.get("branches") or []],
             meaning="One side of each branch counts: the one that the file picks, or else the costlier one.",
         ),
+        _layer_table(summary),
         Table("sizes", "Sizes that depend on data", "Op", [_size_row(size) for size in sizes_in_order(summary)]),
     ]
     return [table for table in tables if table.rows]
@@ -225,6 +230,11 @@ def reading_facts(summary: GraphSummary) -> list[tuple[str, str]]:
     options: Mapping[str, Any] = summary.get("options") or {}
     if options.get("signature"):
         facts.append(("Signature", options["signature"]))
+    if options.get("tags") is not None:
+        facts.append(("Tags", api.tags_text(options["tags"])))
+    if fetches := options.get("fetches"):
+        more = [f"{len(fetches) - MOST_SHAPES} more"] if len(fetches) > MOST_SHAPES else []
+        facts.append(("Fetches", ", ".join([*map(shortened_in_the_middle, fetches[:MOST_SHAPES]), *more])))
     if options.get("batch_size") is not None:
         facts.append(("Batch size", str(options["batch_size"])))
     if shapes := options.get("input_shapes"):
@@ -262,6 +272,36 @@ def _branch_row(branch: Mapping[str, Any]) -> TableRow:
     return TableRow(
         branch["name"], (TableCell("Counted side", branch["taken"]), TableCell("Ops not counted", not_counted))
     )
+
+
+def _layer_table(summary: GraphSummary) -> Table:
+    """The layers; empty where there is only one."""
+    layers: list[Mapping[str, Any]] = summary.get("layers") or []
+    if len(layers) < 2:
+        return Table("layers", "Layers", "Layer", [])
+    meaning = "A layer is a name scope of ops."
+    held = [key for key in PARAMETERS if any(layer[key] for layer in layers)]
+    if "parameters" in held:
+        in_all = sum(layer["parameters"] for layer in layers)
+        meaning += f" Parameters are elements of variables, without an optimiser's own: {in_all:,} in all."
+    if "constants" in held:
+        in_all = sum(layer["constants"] for layer in layers)
+        meaning += f" Constants, in which a frozen graph keeps its weights, have {in_all:,} elements."
+    return Table("layers", "Layers", "Layer", [_layer_row(layer, held) for layer in layers], meaning)
+
+
+PARAMETERS = {"parameters": "Parameters", "constants": "In constants"}
+"""key of a layer → heading"""
+
+
+def _layer_row(layer: Mapping[str, Any], held: Sequence[str]) -> TableRow:
+    """`held`: the keys of PARAMETERS of which some layer has any."""
+    cells = [TableCell(PARAMETERS[key], layer[key], is_number=True) for key in held]
+    if layer["flops"] is not None:
+        cells.insert(0, TableCell("FLOPs", int(layer["flops"]), is_number=True, unit="flops"))
+    cells.append(TableCell("Ops", layer["ops"], is_number=True))
+    cells.append(TableCell("Outputs", layer["output_bytes"], is_number=True, unit="bytes"))
+    return TableRow(layer["name"], tuple(cells), shown_as=layer["label"])
 
 
 def _size_row(size: Mapping[str, Any]) -> TableRow:

@@ -31,8 +31,6 @@ NOTHING_YET = "This run has found no placement that fits the devices' memory; th
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
-REFUSED_SAVED_MODEL = "There is no placed SavedModel: {}."
-"""with the reason"""
 
 
 @in_threads(WAITING)
@@ -70,8 +68,7 @@ def refusal_of(graph: Graph, name: str) -> str | None:
         return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL
-    refusal = graph.saved_model_refusal if name == PLACED_SAVED_MODEL else ""
-    return REFUSED_SAVED_MODEL.format(refusal) if refusal else None
+    return graph.no_saved_model or None if name == PLACED_SAVED_MODEL else None
 
 
 def stem_of(graph: Graph) -> str:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from engine import api
 from webapp.example.opening import is_example
 from webapp.json_field import to_text
-from webapp.pages.runs.downloads import NAMES, PLACED_SAVED_MODEL, refusal_of, stem_of
+from webapp.pages.runs.downloads import NAMES, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Answer, Run
@@ -58,7 +58,7 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 
 def run_context(run: Run) -> dict[str, object]:
-    """Context of its page: run, is_example, graph, project, policy_fit and no_saved_model (in words),
+    """Context of its page: run, is_example, graph, project, policy_fit,
     methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem (of names of
     files), version.
     """
@@ -68,7 +68,6 @@ def run_context(run: Run) -> dict[str, object]:
         "graph": run.graph,
         "project": run.graph.project,
         "policy_fit": policy_fit(run),
-        "no_saved_model": refusal_of(run.graph, PLACED_SAVED_MODEL) if run.graph.is_saved_model else None,
         "method_labels": method_labels(),
         "methods_from_a_start": methods_from_a_start(),
         "baseline_count": len(BASELINES),
