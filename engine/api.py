@@ -74,7 +74,7 @@ from engine.formats.format import Format
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
-from engine.formats.writing import write_placed
+from engine.formats.writing import require_saved_model, write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions, shape_words, tags_of_text, tags_text
@@ -125,7 +125,14 @@ from engine.policy_training import (
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
 from engine.run import Run
-from engine.run_request import BASELINES, TRIVIAL_BASELINES, RunRequest, require_can_split, require_measurable
+from engine.run_request import (
+    BASELINES,
+    TRIVIAL_BASELINES,
+    RunRequest,
+    require_can_split,
+    require_measurable,
+    require_placeable,
+)
 from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
@@ -408,6 +415,8 @@ __all__ = [
     "require_can_split",
     "require_drawable",
     "require_measurable",
+    "require_placeable",
+    "require_saved_model",
     "samples",
     "settings_schema",
     "shape_words",

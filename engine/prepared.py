@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
-from engine.clusters.device_kinds import OP_REST_US
+from engine.clusters.device_kinds import OP_REST_US, class_of_kind
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
 from engine.costs.unknown import Unknown
@@ -17,6 +17,7 @@ from engine.costs.work_of_types import may_be_heavy
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
+from engine.graphs.device_string import machines_of, parse_device_string, spelled_device
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement, devices_of_groups
@@ -32,8 +33,10 @@ UNKNOWN_LISTED = 200
 MOST_ITEMS_DRAWN, MOST_EDGES_DRAWN = 400, 2_000
 """of an opened scope; a larger one is a list"""
 NO_PAIRS, NO_SIZES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
+DEVICES_LISTED = 100
+"""devices, to which the file fixes ops, that the summary names"""
 OPS_NAMED = 5
-"""ops named for each reason to run on a CPU"""
+"""ops named for each reason to run on a CPU, or on a GPU"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,9 @@ class PreparedGraph:
             "options": dict(self.origin.options),
             "signatures": list(self.origin.signatures),
             "notes": list(self.origin.notes),
-            "cpu_ops": self._cpu_ops(),
+            "cpu_ops": _by_reason(self.graph.op_names, self.graph.cpu_reason),
+            "gpu_ops": _by_reason(self.graph.op_names, self.graph.gpu_reason),
+            "fixed_ops": self._fixed_ops(),
             "loops": _rows(self.origin.loops),
             "branches": _rows(self.origin.branches),
             "sizes": _rows(self.origin.sizes),
@@ -144,8 +149,10 @@ class PreparedGraph:
         """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""
         times, trips = self.costs.step_time_us(), self.costs.trips_of_op()
         steps = times.sum(axis=1) + OP_REST_US * ((times > 0) * trips).sum(axis=1)
+        needs_gpu = self.graph.needs_gpu.any()
         return {
-            kind: None if np.isnan(step) else float(step) for kind, step in zip(self.costs.kinds, steps, strict=True)
+            kind: None if np.isnan(step) or (needs_gpu and class_of_kind(kind) == "CPU") else float(step)
+            for kind, step in zip(self.costs.kinds, steps, strict=True)
         }
 
     def _flops(self) -> dict[str, Json]:
@@ -170,15 +177,17 @@ class PreparedGraph:
         shown = ops[:UNKNOWN_LISTED].tolist()
         return [[graph.op_names[op], graph.op_types[op], costs.why_unknown(op)] for op in shown]
 
-    def _cpu_ops(self) -> dict[str, Json]:
-        """The number of ops that no GPU can run, and number and names by reason, the most frequent reason first."""
-        names: dict[str, list[Json]] = {}
-        for name, reason in zip(self.graph.op_names, self.graph.cpu_reason, strict=True):
-            if reason:
-                names.setdefault(reason, []).append(name)
-        ordered = sorted(names.items(), key=lambda item: (-len(item[1]), item[0]))
-        reasons: list[Json] = [[reason, len(ops), ops[:OPS_NAMED]] for reason, ops in ordered]
-        return {"ops": sum(map(len, names.values())), "reasons": reasons}
+    def _fixed_ops(self) -> dict[str, Json]:
+        """The number of ops that the file fixes, by device, and the number of machines that these devices name."""
+        fixed = [device for device in self.graph.devices if device]
+        spelled = {device: spelled_device(parse_device_string(device, "")) for device in set(fixed)}
+        by_device = _most_common([spelled[device] for device in fixed])
+        return {
+            "ops": len(fixed),
+            "devices": len(by_device),
+            "by_device": by_device[:DEVICES_LISTED],
+            "machines": len(machines_of(fixed)),
+        }
 
     def on(self, devices: Sequence[Device]) -> "PreparedGraph":
         """The same graph with times on the kinds of `devices` and no others, for the views of a run."""
@@ -282,6 +291,17 @@ def _drawing(
             for strip in (positions.strips if positions else ())
         ],
     }
+
+
+def _by_reason(op_names: Sequence[str], reasons: Sequence[str]) -> dict[str, Json]:
+    """The number of ops with a reason, and number and names by reason, the most frequent reason first."""
+    names: dict[str, list[Json]] = {}
+    for name, reason in zip(op_names, reasons, strict=True):
+        if reason:
+            names.setdefault(reason, []).append(name)
+    ordered = sorted(names.items(), key=lambda item: (-len(item[1]), item[0]))
+    by_reason: list[Json] = [[reason, len(ops), ops[:OPS_NAMED]] for reason, ops in ordered]
+    return {"ops": sum(map(len, names.values())), "reasons": by_reason}
 
 
 def _rows(rows: "tuple[Mapping[str, Json], ...] | None") -> Json:

@@ -145,6 +145,11 @@ class RunProblem:
         return checked_start(self.levels.units(start), allowed, grouping, self._request.cluster)
 
 
+def require_placeable(prepared: PreparedGraph, cluster: Cluster, *, drop_devices: bool) -> None:
+    """Raise GraphError where no run could place the graph on the cluster, as `RunProblem` does."""
+    allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster, drop_pins=drop_devices)
+
+
 def require_measurable(method: str) -> None:
     """Raise SettingsError if `method` evaluates in compiled code, which can only simulate."""
     if PLACERS[method].evaluates_in_compiled_code:

@@ -17,6 +17,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
 from webapp.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
+from webapp.option_words import with_fields
 from webapp.security_headers import has_secret_address
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ def form_errors(form: BaseForm) -> dict[str, list[str]]:
 
 def add_to_form(form: BaseForm, error: api.PlacetoError, field: str) -> None:
     """Put the engine's error at the field that it names, or else at `field`."""
-    form.add_error(error.field if error.field in form.fields else field, str(error))
+    form.add_error(error.field if error.field in form.fields else field, with_fields(str(error)))
 
 
 def unavailable_because(error: Exception) -> str | None:
@@ -136,7 +137,7 @@ class UserErrorMiddleware(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """An answer to a PlacetoError; 503 where a later try may succeed; None for any other exception."""
         if isinstance(exception, api.PlacetoError):
-            return error_answer(request, status_of(exception), {exception.field: [str(exception)]})
+            return error_answer(request, status_of(exception), {exception.field: [with_fields(str(exception))]})
         return unavailable(request, exception)
 
 

@@ -8,6 +8,7 @@ from engine import api
 from engine.cli import Commands
 from engine.cli.graph_arguments import add_settings, print_progress, settings_of_pairs
 from engine.errors import SettingsError
+from engine.files.destinations import require_writable
 
 GRAPH_SUFFIX = ".pb"
 
@@ -42,6 +43,7 @@ def _build(parsed: argparse.Namespace) -> int:
         if value is not None:
             allowed = f"it for a family ({', '.join(api.families())}), with a folder as --out"
             raise SettingsError("one graph has none", where=option, allowed=allowed)
+    require_writable("--out", parsed.out, replaced=True)
     settings = settings_of_pairs(parsed.set)
     if parsed.inference:
         settings["inference"] = True

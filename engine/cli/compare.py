@@ -14,15 +14,18 @@ from engine.cli.graph_arguments import (
     add_settings,
     cluster_of,
     prepared_graph,
+    print_lack_of_cpus,
     settings_of_pairs,
 )
 from engine.cli.policy_arguments import add_policy, policy_of
 from engine.cli.preferring import add_prefer
 from engine.errors import SettingsError
-from engine.files.destinations import require_folder, require_writable
+from engine.files.destinations import require_apart, require_folder, require_writable
 
 INFEASIBLE = 3
 NAME = "comparison"
+SUFFIXES = (".json", ".md", ".svg", ".png")
+"""of the files of a comparison in its folder"""
 
 
 def add_compare(commands: Commands) -> None:
@@ -75,9 +78,14 @@ def _compare(parsed: argparse.Namespace) -> int:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")
     folder = parsed.out or Path(f"{parsed.graph.stem}.{NAME}")
     require_folder(folder)
+    if folder.is_dir():
+        for suffix in SUFFIXES:
+            require_writable("--out", folder / f"{NAME}{suffix}")
+    require_apart({"--report": parsed.report}, {"the graph": parsed.graph, "--policy": parsed.policy})
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
         require_writable("--report", parsed.report)
     prepared = prepared_graph(parsed)
+    print_lack_of_cpus(prepared, cluster)
     outcomes = api.compare(prepared, request, folder, _Console().show_standing, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)
     summaries = api.comparison_summaries(outcomes)

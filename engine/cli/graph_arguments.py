@@ -106,6 +106,14 @@ def notes_on(prepared: api.PreparedGraph) -> list[str]:
     return [*prepared.origin.notes, *left_to_people(prepared.summary())]
 
 
+def print_lack_of_cpus(prepared: api.PreparedGraph, cluster: api.Cluster) -> None:
+    """Print on stderr that ops which need a CPU stay on GPUs, where the cluster has no CPU."""
+    count = int(prepared.graph.needs_cpu.sum())
+    if count and not any(device.is_cpu for device in cluster.devices):
+        what = "1 op that needs one stays on a GPU" if count == 1 else f"{count} ops that need one stay on GPUs"
+        print(f"The cluster has no CPU: {what}. TensorFlow runs this only with soft placement.", file=sys.stderr)
+
+
 def write_report(path: Path | None, report: api.Json) -> None:
     """Write the report to `path`, or print it without the long placement."""
     if path is not None:

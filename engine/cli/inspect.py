@@ -8,7 +8,7 @@ from engine.cli import Commands
 from engine.cli.graph_arguments import add_groups, add_measured_times, read_graph, write_report
 from engine.cli.reading_arguments import add_reading_arguments
 from engine.cli.reading_summary import what_was_read
-from engine.files.destinations import require_writable
+from engine.files.destinations import require_apart, require_writable
 
 
 def add_inspect(commands: Commands) -> None:
@@ -24,6 +24,7 @@ def add_inspect(commands: Commands) -> None:
 
 def _inspect(parsed: argparse.Namespace) -> int:
     require_writable("--report", parsed.report)
+    require_apart({"--report": parsed.report}, {"the graph": parsed.graph, "--profile": parsed.profile})
     summary = read_graph(parsed).summary()
     for line in what_was_read(summary):
         print(line)

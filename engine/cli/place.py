@@ -17,6 +17,7 @@ from engine.cli.graph_arguments import (
     add_settings,
     cluster_of,
     prepared_graph,
+    print_lack_of_cpus,
     print_progress,
     settings_of_pairs,
     write_report,
@@ -25,6 +26,7 @@ from engine.cli.placement_arguments import (
     PLACED_FORMATS,
     PLACED_HELP,
     PLACEMENT_FORMAT,
+    SAVED_MODEL_FORMAT,
     read_placements,
     require_placed_name,
     require_variables,
@@ -33,7 +35,7 @@ from engine.cli.policy_arguments import add_policy, policy_of, print_fit
 from engine.cli.preferring import add_prefer, verdict_lines
 from engine.cli.reading_arguments import reading_options
 from engine.errors import SettingsError
-from engine.files.destinations import require_writable
+from engine.files.destinations import require_apart, require_writable
 
 WITH_A_POLICY = "placeto"
 """the method for a policy, unless another one is named"""
@@ -111,8 +113,13 @@ def _place(parsed: argparse.Namespace) -> int:
     )
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)
+    _require_short_enough(parsed, cluster)
     prepared = prepared_graph(parsed)
+    print_lack_of_cpus(prepared, cluster)
     require_variables(parsed.out, prepared)
+    if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT:
+        options = reading_options(parsed)
+        api.require_saved_model(parsed.graph, parsed.graph.suffix, api.Limits(), options, print_progress)
     request = dataclasses.replace(
         request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
     )
@@ -131,21 +138,24 @@ def _place(parsed: argparse.Namespace) -> int:
         told = report["simplest"]
         assert isinstance(told, dict)
         told["placement"] = dict(simplest)
-    write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
-    placement = simplest if request.prefer.simplest else fastest
-    if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
-        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
-    elif parsed.out is not None:
-        api.write_placed(
-            parsed.graph,
-            parsed.graph.suffix,
-            placement,
-            parsed.out,
-            api.Limits(),
-            reading_options(parsed),
-            short=parsed.short_devices,
-        )
+    try:
+        write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
+    finally:  # what a run has found is written even where its report cannot be
+        _write_placed(parsed, simplest if request.prefer.simplest else fastest)
     return 0
+
+
+def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str]) -> None:
+    """Write the file of `--out`, if one is asked for."""
+    if parsed.out is None:
+        return
+    if parsed.out.suffix == PLACEMENT_FORMAT:
+        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
+        return
+    options = reading_options(parsed)
+    api.write_placed(
+        parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), options, short=parsed.short_devices
+    )
 
 
 MEASURED_STEPS = 5
@@ -256,6 +266,18 @@ def _check_destination(parsed: argparse.Namespace) -> None:
     if parsed.out is not None:
         require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT), parsed.fetch)
     require_writable("--report", parsed.report)
+    read = {"--profile": parsed.profile, "--start": parsed.start, "--policy": parsed.policy}
+    with_graph = read | {"the graph": parsed.graph}  # a graph may be placed in its own file
+    is_placement = parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT
+    require_apart({"--out": parsed.out}, with_graph if is_placement else read)
+    require_apart({"--report": parsed.report}, with_graph | {"--out": parsed.out})
+
+
+def _require_short_enough(parsed: argparse.Namespace, cluster: api.Cluster) -> None:
+    """Raise SettingsError where `--short-devices` would make one device of several."""
+    if parsed.short_devices and len({device.machine for device in cluster.devices}) > 1:
+        what = "without job and task the devices of the cluster's machines would be the same"
+        raise SettingsError(what, where="--short-devices", allowed="a cluster of one machine")
 
 
 class _Console:

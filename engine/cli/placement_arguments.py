@@ -5,7 +5,7 @@ from pathlib import Path
 
 from engine import api
 from engine.errors import GraphError, PlacementError, SettingsError
-from engine.files.destinations import require_writable
+from engine.files.destinations import require_room, require_writable
 from engine.files.json_text import read_json
 
 PLACED_FORMATS = (".pb", ".pbtxt", ".zip")
@@ -27,7 +27,7 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...], fetche
 
     Its name must end in one of `allowed`.
     """
-    require_writable("--out", out)
+    require_writable("--out", out, replaced=out.suffix != PLACEMENT_FORMAT)
     if out.suffix not in allowed:
         endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise SettingsError(f"{out.name!r}", where="--out", allowed=f"a name that ends in {endings}")
@@ -39,6 +39,8 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...], fetche
     if out.suffix == SAVED_MODEL_FORMAT != graph.suffix:
         what = "only of a SavedModel (.zip) a placed SavedModel can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")
+    if out.suffix != PLACEMENT_FORMAT and graph.is_file():
+        require_room("--out", out, graph.stat().st_size)
 
 
 def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:

@@ -19,6 +19,8 @@ ROWS_SHOWN = 20
 """loops, branches and sizes that are named, of each"""
 TYPES_SHOWN = 12
 """most types of ops of unknown cost to name"""
+DEVICES_SHOWN = 16
+"""most devices to name, to which the file fixes ops"""
 TYPED_AGAIN = 1000
 """characters of a name that a person may have to type, after `--trips` or `--size`"""
 
@@ -45,13 +47,13 @@ def what_was_read(summary: Summary) -> Iterator[str]:
     if types := summary["unknown_types"]:
         yield f"Types of ops without a known cost: {_types(types)}"
     yield from _unknown_ops(summary)
-    yield from _cpu_ops(summary)
+    yield from _devices(summary)
 
 
 def left_to_people(summary: Summary) -> Iterator[str]:
     """The lines on choices that only a person can make, or that a person should know before a run."""
     yield from _unknown_ops(summary)
-    yield from _cpu_ops(summary)
+    yield from _devices(summary)
 
 
 def _flops(summary: Summary) -> Iterator[str]:
@@ -190,13 +192,22 @@ def _unknown_ops(summary: Summary) -> Iterator[str]:
     yield from _open_inputs(summary)
 
 
-def _cpu_ops(summary: Summary) -> Iterator[str]:
-    cpu_ops = summary["cpu_ops"]
-    if cpu_ops["ops"]:
-        yield f"Ops that need a CPU: {cpu_ops['ops']}. They go to the cluster's CPUs, if it has any."
-        for reason, count, names in cpu_ops["reasons"]:
-            dots = ", …" if count > len(names) else ""
-            yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
+def _devices(summary: Summary) -> Iterator[str]:
+    """The ops that need a CPU or a GPU, with reasons, and those that the file fixes, by device."""
+    for key, device_class in (("cpu_ops", "CPU"), ("gpu_ops", "GPU")):
+        ops = summary[key]
+        if ops["ops"]:
+            where = "They go to the cluster's CPUs, if it has any." if key == "cpu_ops" else "No CPU can run them."
+            yield f"Ops that need a {device_class}: {ops['ops']}. {where}"
+            for reason, count, names in ops["reasons"]:
+                dots = ", …" if count > len(names) else ""
+                yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
+    fixed = summary["fixed_ops"]
+    if fixed["ops"]:
+        shown = [f"{shortened(device)} × {count}" for device, count in fixed["by_device"][:DEVICES_SHOWN]]
+        dots = ", …" * (fixed["devices"] > DEVICES_SHOWN)
+        yield f"Ops that the file fixes to a device: {fixed['ops']}: {', '.join(shown)}{dots}"
+        yield "  A run keeps them there; with --drop-devices it ignores the devices of the file."
 
 
 def _kind(kind: str) -> str:

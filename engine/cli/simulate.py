@@ -10,7 +10,7 @@ from engine.cli.graph_arguments import NO_MERGING, add_graph, cluster_of, prepar
 from engine.cli.placement_arguments import PLACED_FORMATS, PLACED_HELP, read_placements, require_placed_name
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
-from engine.files.destinations import require_writable
+from engine.files.destinations import require_apart, require_writable
 
 
 def add_simulate(commands: Commands) -> None:
@@ -38,6 +38,8 @@ def _simulate(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
     require_writable("--trace", parsed.trace)
     require_writable("--report", parsed.report)
+    read = {"the graph": parsed.graph, "--placement": parsed.placement, "--profile": parsed.profile}
+    require_apart({"--trace": parsed.trace, "--report": parsed.report}, read)
     placements = read_placements(parsed.placement)
     rows: list[api.Json] = list(placements) if isinstance(placements, list) else [placements]
     if parsed.trace is not None and len(rows) != 1:

@@ -85,13 +85,19 @@ class Device:
         return self.own.device_class if self.own else class_of_kind(self.kind)
 
     @property
+    def machine(self) -> str:
+        """Its job, replica and task, such as `/job:worker/task:0`; empty where its name has none."""
+        machine, separator, _ = self.name.partition("/device:")
+        return machine if separator else ""
+
+    @property
     def is_cpu(self) -> bool:
         return self.device_class == "CPU"
 
     @property
     def short_name(self) -> str:
-        """`GPU 0`, for people."""
-        return " ".join(self.name.removeprefix("/device:").split(":"))
+        """`GPU 0`, for people; the whole name where it names a machine."""
+        return self.name if self.machine else " ".join(self.name.removeprefix("/device:").split(":"))
 
     @property
     def figures(self) -> DeviceKind | None:
@@ -128,6 +134,14 @@ class Cluster:
         if len(set(names)) != count:
             raise ClusterError(
                 "two devices have one name", where=", ".join(names), allowed="unique names", field="cluster"
+            )
+        if "" in (machines := {device.machine for device in self.devices}) and len(machines) > 1:
+            nameless = next(device.name for device in self.devices if not device.machine)
+            raise ClusterError(
+                "it names no job and task, and others do",
+                where=nameless,
+                allowed="all devices or none",
+                field="cluster",
             )
         assert self.bandwidth_bytes_per_us.shape == self.latency_us.shape == (count, count)
         smallest, largest = SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US

@@ -29,8 +29,13 @@ from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 
-_DEVICE_NAME = re.compile(r"/(?:device:)?(GPU|CPU):(0|[1-9][0-9]{0,8})")
+_NUMBER = "(?:0|[1-9][0-9]{0,8})"
+_DEVICE_NAME = re.compile(
+    rf"(?P<machine>(?:/job:[A-Za-z][A-Za-z0-9_]{{0,99}}(?:/replica:{_NUMBER})?/task:{_NUMBER})?)"
+    rf"/(?:device:)?(?P<class>GPU|CPU):(?P<number>{_NUMBER})"
+)
 _BANDWIDTHS = (SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
+MACHINE_BEFORE = "perhaps with a machine before it, such as /job:worker/task:0"
 TIMES = (0.0, LONGEST_US)
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -125,16 +130,20 @@ def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Dev
     name = text_of(fields, where, "name")
     match = _DEVICE_NAME.fullmatch(name)
     device_class = own.device_class if own else class_of_kind(kind)
-    if match is None or match.group(1) != device_class:
-        allowed = f"/device:{device_class}:0, /device:{device_class}:1, ... for the kind {kind}"
+    if match is None or match["class"] != device_class:
+        allowed = f"/device:{device_class}:0, /device:{device_class}:1, ... for the kind {kind}, {MACHINE_BEFORE}"
         raise ClusterError(shortened(name), where=f"{where}.name", allowed=allowed, field="cluster")
     default = own.memory_bytes if own else default_memory_bytes(kind)
     memory_bytes = number_of(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
     if memory_bytes != int(memory_bytes):
         allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
         raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
-    # TensorFlow's short form /GPU:0 is the same device; one spelling keeps names unique and comparable.
-    return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes), own)
+    return Device(_one_spelling(match), kind, int(memory_bytes), own)
+
+
+def _one_spelling(match: re.Match[str]) -> str:
+    """TensorFlow's short form /GPU:0 is the same device; one spelling keeps names unique and comparable."""
+    return f"{match['machine']}/device:{match['class']}:{match['number']}"
 
 
 def _op_rests_us(fields: dict[str, Json], devices: tuple[Device, ...]) -> dict[str, float]:
@@ -183,7 +192,7 @@ def _set_pairs(
 def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]) -> int:
     name = text_of(fields, where, key)
     match = _DEVICE_NAME.fullmatch(name)
-    canonical = f"/device:{match.group(1)}:{match.group(2)}" if match else ""
+    canonical = _one_spelling(match) if match else ""
     if canonical not in index_of:
         raise ClusterError(
             f"{shortened(name)} is not a device of the cluster",

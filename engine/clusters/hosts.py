@@ -57,6 +57,8 @@ def _network(name: str, gigabits: float, devices: int, source: str) -> Link:
     return Link(name, gigabits * GBIT / devices, NETWORK_LATENCY_US, source)
 
 
+PLAIN_NETWORK = _network("Ethernet", 10, 1, "IEEE 802.3an, 10GBASE-T: 10 Gb/s")
+"""between two machines that a cluster names, of kinds that usually stand in one machine"""
 P2 = Link("PCIe of p2.8xlarge", 7_600.0, 0.0, PUBLISHED + ", 7.6 GB/s")
 PCIE_3 = Link("PCIe 3.0 x16", 15_754.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 3.0: 8 GT/s · 16 lanes · 128/130 / 8")
 PCIE_4 = Link("PCIe 4.0 x16", 31_508.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 4.0: 16 GT/s · 16 lanes · 128/130 / 8")

@@ -2,7 +2,7 @@
 
 Devices of a kind fill one machine after the other. The first machines of all kinds are one: there, devices of different
 kinds, and a CPU, reach each other over the boards' links, the slower of the two. Devices in different machines reach
-each other over the network.
+each other over the network. Devices whose names have a job and a task stand in that machine.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
 from engine.clusters.device_kinds import OP_REST_US, host_of_kind
-from engine.clusters.hosts import Host, Link
+from engine.clusters.hosts import PLAIN_NETWORK, Host, Link
 
 LINK_REST_US = 25.0
 """rest of a bus or channel after a transfer: the framework's, so that of all links. Source: the published simulator"""
@@ -43,7 +43,10 @@ def common_op_rest_us(rests_us: Mapping[str, float]) -> tuple[float, dict[str, f
 
 
 def _machines(devices: Sequence[Device]) -> list[int]:
-    """[devices] the number of the machine in which each stands."""
+    """[devices] the number of the machine in which each stands: by the job and task in its name, where it has them."""
+    named = list(dict.fromkeys(device.machine for device in devices))
+    if named != [""]:
+        return [named.index(device.machine) for device in devices]
     before: Counter[str] = Counter()
     machines = []
     for device in devices:
@@ -65,6 +68,6 @@ def _link(source: Device, target: Device, together: bool) -> Link:
 
 
 def _across(one: Host, other: Host) -> Link:
-    """The network between two machines, at least one of which has a network."""
-    links = [host.network for host in (one, other) if host.network is not None]
+    """The network between two machines: that of the one, the other, or the slower of both."""
+    links = [host.network for host in (one, other) if host.network is not None] or [PLAIN_NETWORK]
     return links[0].narrower(links[-1])

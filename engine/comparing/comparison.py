@@ -20,7 +20,7 @@ from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.problem.pins import allowed_devices
+from engine.run_request import require_placeable
 from engine.search.preference import Preference
 
 MOST_SEEDS = 1000
@@ -114,9 +114,7 @@ class Comparison:
     ) -> None:
         """`processes` run at once; 0: one a core. Raises GraphError for a graph that no method could place."""
         self._request, self._report_standing = request, report_standing
-        allowed_devices(
-            prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
-        )  # refuses a graph that no method could place, before any work
+        require_placeable(prepared, request.cluster, drop_devices=request.drop_devices)
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())

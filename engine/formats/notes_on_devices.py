@@ -3,6 +3,7 @@
 from collections import Counter
 
 from engine.errors import shortened
+from engine.graphs.device_string import DROP_DEVICES
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.control_flow import MOST_IN_ORDER
 
@@ -25,6 +26,14 @@ def notes_on_devices(graph: ComputationGraph) -> tuple[str, ...]:
         notes.append(
             f"{_fixed(len(moved))} to another device than the {than} of a loop or condition with which TensorFlow runs "
             f"{runs}; {go} there: {devices}."
+        )
+    if graph.unfixed_ops:
+        is_one = graph.unfixed_ops == 1
+        runs = "it, or an op that must share its device" if is_one else "them, or an op that must share their device"
+        counts = "It counts" if is_one else "They count"
+        notes.append(
+            f"{_fixed(graph.unfixed_ops)} to a device that cannot run {runs}. {counts} as not fixed, as with "
+            f"TensorFlow's soft placement; {DROP_DEVICES} ignores all devices of the file."
         )
     if wide := graph.wide_enters:
         shown = ", ".join(map(shortened, wide[:ENTERS_SHOWN])) + ", …" * (len(wide) > ENTERS_SHOWN)

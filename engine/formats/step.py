@@ -13,6 +13,7 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.pruning import pruned, reduced
+from engine.graphs.tensorflow.soft_placement import softly_placed
 from engine.graphs.tensorflow.step_ops import Beside, step_ops
 
 
@@ -72,8 +73,9 @@ def _beside_note(before: int, beside: dict[Beside, int]) -> str:
 
 
 def _tied_as_in(whole: ComputationGraph, step: ComputationGraph) -> ComputationGraph:
-    """`step` with the ties between its ops that only ops beside it make, with their devices and their need of a CPU.
+    """`step` with the ties between its ops that only ops beside it make, with their devices and their needs.
 
+    A need is that of a CPU or of a GPU; a device that does not meet it counts as not fixed, as in the whole graph.
     Raises GraphError where the file fixes tied ops to different devices.
     """
     class_of_op = colocation_classes(whole)
@@ -83,16 +85,21 @@ def _tied_as_in(whole: ComputationGraph, step: ComputationGraph) -> ComputationG
     beside = np.flatnonzero(~of_step).tolist()
     tied = set(class_of_op[beside].tolist())
     needs_cpu = {int(class_of_op[op]): whole.cpu_reason[op] for op in beside if whole.cpu_reason[op]}
+    needs_gpu = {int(class_of_op[op]): whole.gpu_reason[op] for op in beside if whole.gpu_reason[op]}
     fixed = {int(class_of_op[op]): whole.devices[op] for op in beside if whole.devices[op]}
     first: dict[int, int] = {}
     pairs: list[tuple[int, int]] = []
-    reasons, devices = list(step.cpu_reason), list(step.devices)
+    for_cpu, for_gpu, devices = list(step.cpu_reason), list(step.gpu_reason), list(step.devices)
     for op, class_ in enumerate(class_of_op[of_step].tolist()):
         if class_ not in tied:
             continue
         if (known := first.setdefault(class_, op)) != op:
             pairs.append((known, op))
-        reasons[op] = reasons[op] or needs_cpu.get(class_, "")
+        for_cpu[op] = for_cpu[op] or needs_cpu.get(class_, "")
+        for_gpu[op] = for_gpu[op] or needs_gpu.get(class_, "")
         devices[op] = devices[op] or fixed.get(class_, "")
     all_pairs = np.array(sorted({*map(tuple, step.must_colocate.tolist()), *pairs}), dtype=np.int32).reshape(-1, 2)
-    return replace(step, must_colocate=all_pairs, cpu_reason=tuple(reasons), devices=tuple(devices))
+    tied_step = replace(
+        step, must_colocate=all_pairs, devices=tuple(devices), cpu_reason=tuple(for_cpu), gpu_reason=tuple(for_gpu)
+    )
+    return softly_placed(tied_step)

@@ -5,17 +5,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import Limits, ReportProgress, Results, child_results, publish, require_size
+from engine.child.parent import (
+    Limits,
+    Pulse,
+    ReportProgress,
+    Results,
+    child_results,
+    no_progress,
+    no_pulse,
+    publish,
+    require_size,
+    run_in_child,
+)
 from engine.errors import GraphError
 from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing
-from engine.formats.reading import AS_IT_IS, order_of, source_of
+from engine.formats.reading import AS_IT_IS, STEPS, order_of, source_of
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import require_suffix
 
 SAVED_MODEL_SUFFIX = ".zip"
-WRITING = "writing the placed graph"
+WRITING, CHECKING = "writing the placed graph", "checking that a SavedModel can be written"
+SAVED_MODELS = "engine.formats.saved_model.saved_model"
 NO_SAVED_MODEL = "a placed SavedModel can only be written from a SavedModel"
 
 
@@ -50,8 +62,44 @@ def write_placed(
     require_size(source, limits)
     placing = Placing(device_of_op, destination.suffix, short, keep_pins)
     order = order_of(source, suffix, options, limits) | {"placing": dataclasses.asdict(placing)}
+    limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)  # as reading, which is a part of it
     with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING, reads=(source,)) as (_, folder):
         publish(folder / PLACED_FILE, destination)
+
+
+def require_saved_model(
+    source: Path,
+    suffix: str,
+    limits: Limits,
+    options: ReadingOptions = AS_IT_IS,
+    report_progress: ReportProgress = no_progress,
+    pulse: Pulse = no_pulse,
+) -> None:
+    """Raise what `write_placed` to .zip would, whatever the placement: ask before a search, not after.
+
+    Reads all of the file. Raises GraphError and LimitError.
+    """
+    if suffix != SAVED_MODEL_SUFFIX:
+        raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
+    require_size(source, limits)
+    order = order_of(source, suffix, options, limits)
+    limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
+    run_in_child(
+        f"{__name__}:require_saved_model_in_child",
+        order,
+        limits,
+        task=CHECKING,
+        report_progress=report_progress,
+        pulse=pulse,
+        is_warm=True,
+        reads=(source,),
+    )
+
+
+def require_saved_model_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """Make all but the SavedModel itself."""
+    function(f"{SAVED_MODELS}:require_writable")(source_of(order), folder, report_progress)
+    return {}, {}
 
 
 def write_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:

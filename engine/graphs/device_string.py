@@ -1,11 +1,13 @@
 """TensorFlow's device strings, such as `/job:worker/task:3/device:GPU:1` or `/gpu:0`, part by part."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
 from engine.errors import GraphError, shortened
 
+DROP_DEVICES = "--drop-devices"
+"""the option with which a run ignores the devices that the file fixes; a page names its field instead"""
 DEVICE_STRINGS = "/device:TYPE:N, with /job:, /replica: and /task: where there are any"
 
 _PARTS = re.compile(
@@ -25,6 +27,16 @@ class DeviceString:
     type: str = ""
     """in capitals, such as `GPU`"""
     index: str = ""
+
+    @property
+    def machine(self) -> "DeviceString":
+        """Job, replica and task alone."""
+        return DeviceString(self.job, self.replica, self.task)
+
+    @property
+    def on_its_machine(self) -> "DeviceString":
+        """Type and number alone."""
+        return DeviceString(type=self.type, index=self.index)
 
     def agrees_with(self, other: "DeviceString") -> bool:
         """Whether one device can fit both strings."""
@@ -54,3 +66,24 @@ def parse_device_string(text: str, op_name: str) -> DeviceString:
         key: "" if parts[key] == "*" else str(int(parts[key])) for key in ("replica", "task", "index") if key in parts
     }
     return DeviceString(job=parts.get("job", ""), type=parts.get("type", "").upper(), **numbers)
+
+
+def machines_of(devices: Iterable[str]) -> list[DeviceString]:
+    """The machines that the `devices`, which are valid, name by job, replica and task: one where all of them agree.
+
+    Of several, the parts that each device gives; sorted as texts.
+    """
+    machines = {parse_device_string(text, "").machine for text in set(devices)} - {DeviceString()}
+    joined = DeviceString()
+    for machine in machines:
+        if not joined.agrees_with(machine):
+            return sorted(machines, key=spelled_device)
+        joined = joined.joined_with(machine)
+    return [joined] if machines else []
+
+
+def spelled_device(device: DeviceString) -> str:
+    """TensorFlow's full form of `device`; the inverse of `parse_device_string`."""
+    numbered = f"/device:{device.type}:{device.index or '*'}" if device.type else ""
+    parts = (("job", device.job), ("replica", device.replica), ("task", device.task))
+    return "".join(f"/{key}:{value}" for key, value in parts if value) + numbered

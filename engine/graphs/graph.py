@@ -36,7 +36,8 @@ class ComputationGraph:
     edge_output: NDArray[np.int32]
     """[edges] index of the producer's output, or `CONTROL`"""
     devices: tuple[str, ...]
-    """[ops] the device string that the file fixes, or empty; empty for the ops that TensorFlow moves"""
+    """[ops] the device string that the file fixes, or empty; empty for the ops that TensorFlow moves, without type and
+    number for the `unfixed_ops`"""
     colocation: tuple[tuple[str, ...], ...]
     """[ops] labels; ops that share a label stay together (`loc:@x`, the label x; an op named x belongs to it)"""
     back_edges: NDArray[np.int32]
@@ -53,6 +54,11 @@ class ComputationGraph:
     to other ops; one for each op"""
     wide_enters: tuple[str, ...] = ()
     """names of Enters of loops with so many consumers that all of them must share a device"""
+    gpu_reason: tuple[str, ...] = ()
+    """[ops] why no CPU can run the op, as the end of a sentence; empty where one can, or where this is unknown"""
+    unfixed_ops: int = 0
+    """number of ops fixed by the file to a GPU or CPU that cannot run them, or an op that must share their device; they
+    count as not fixed, as with TensorFlow's soft placement"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)
@@ -60,13 +66,25 @@ class ComputationGraph:
             raise GraphError("the graph has no ops", where=self.name, allowed="at least one op")
         if len(set(self.op_names)) != ops:
             raise GraphError("two ops have one name", where=_first_duplicate(self.op_names), allowed="unique names")
-        if not self.cpu_reason:
-            object.__setattr__(self, "cpu_reason", ("",) * ops)
-        assert len(self.op_types) == len(self.devices) == len(self.colocation) == len(self.cpu_reason) == ops
+        for reasons in ("cpu_reason", "gpu_reason"):
+            if not getattr(self, reasons):
+                object.__setattr__(self, reasons, ("",) * ops)
+        assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
+        assert len(self.cpu_reason) == len(self.gpu_reason) == ops
         assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
         assert self.back_edges.shape[1:] == self.must_colocate.shape[1:] == (2,)
         for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges, self.must_colocate):
             array.setflags(write=False)
+
+    @property
+    def needs_cpu(self) -> NDArray[np.bool_]:
+        """[ops] whether no GPU can run the op."""
+        return np.array([bool(reason) for reason in self.cpu_reason])
+
+    @property
+    def needs_gpu(self) -> NDArray[np.bool_]:
+        """[ops] whether no CPU can run the op."""
+        return np.array([bool(reason) for reason in self.gpu_reason])
 
     @property
     def op_count(self) -> int:

@@ -20,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from engine.child.parent import environment_of_children, kills_for_memory
+from engine.errors import ClusterError
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.tensorflow.messages import Message
 from engine.measuring.device_process import DeviceProcess, require_few
@@ -98,6 +99,9 @@ def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> De
     parts = [_parts(name) for name in names]
     virtual = any(part.type != "CPU" and not (part.type == "GPU" and int(part.index) < gpus) for part in parts)
     chosen = [("CPU", index) for index in range(len(names))] if virtual else [(p.type, int(p.index)) for p in parts]
+    if len(set(chosen)) < len(names):
+        what = "two of the devices have one type and number, on different machines"
+        raise ClusterError(what, where=", ".join(names), allowed="the devices of this machine", field="cluster")
     cpus = 1 + max((index for type_, index in chosen if type_ == "CPU"), default=0)
     threads = threads or max(1, usable_cores() // used)
     settings = session_settings(threads, parallel_ops=used, cpu_devices=cpus)

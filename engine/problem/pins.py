@@ -9,12 +9,16 @@ from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.errors import GraphError, PlacementError, shortened
 from engine.graphs.colocation import colocation_classes
-from engine.graphs.device_string import DeviceString, parse_device_string
+from engine.graphs.device_string import DROP_DEVICES, machines_of, parse_device_string, spelled_device
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 
 READ_AGAIN = "; the graph was read before other kinds were known: read it again"
 """added for costs of an older version, which lack the ops' work"""
+
+MACHINES_SHOWN = 4
+"""machines that an error names"""
+EXAMPLE_OF_MACHINE = "/job:worker/task:0/device:GPU:0"
 
 
 def allowed_devices(
@@ -22,10 +26,10 @@ def allowed_devices(
 ) -> NDArray[np.bool_]:
     """[groups, devices] whether each group may go to each device; every group has at least one.
 
-    A fixed device string stands for the devices of its type and number; its job and task do not count, since a cluster
-    is one machine. `drop_pins` ignores such strings. A group with an op that no GPU can run goes to a CPU, unless the
-    cluster has none or the file fixes the group elsewhere. Raises GraphError if a fixed device is not in the cluster,
-    or if no device can take all ops of a group.
+    A fixed device string stands for the devices that agree with it. `drop_pins` ignores such strings. A group with an
+    op that no CPU can run goes to a GPU; one with an op that no GPU can run to a CPU, unless the cluster has none.
+    Raises GraphError if a fixed device is not in the cluster, if the file fixes ops to several machines and the
+    cluster's devices name none, or if no device can take all ops of a group.
     """
     allowed_of_op = _runnable_and_fixed(graph, costs, cluster, drop_pins=drop_pins)
     allowed = np.ones((grouping.group_count, cluster.device_count), dtype=bool)
@@ -35,7 +39,15 @@ def allowed_devices(
         ops = np.flatnonzero(grouping.group_of_op == lost[0])
         pins_alone = bool(_runnable(costs, cluster)[ops].all(axis=0).any())
         raise _nowhere(ops, allowed_of_op, graph, cluster, pins_alone)
-    return _on_cpus_where_needed(allowed, graph, grouping, cluster)
+    for_cpu, for_gpu = (np.zeros(grouping.group_count, dtype=bool) for _ in range(2))
+    for_cpu[grouping.group_of_op[graph.needs_cpu]] = True
+    for_gpu[grouping.group_of_op[graph.needs_gpu]] = True
+    if (both := np.flatnonzero(for_cpu & for_gpu)).size:
+        raise _on_both(np.flatnonzero(grouping.group_of_op == both[0]), graph)
+    allowed, lost_group = _where_kernels_are(allowed, for_cpu, for_gpu, cluster)
+    if lost_group is not None:
+        raise _no_gpu(np.flatnonzero(grouping.group_of_op == lost_group), graph, cluster)
+    return allowed
 
 
 def allowed_of_ops(
@@ -43,9 +55,10 @@ def allowed_of_ops(
 ) -> NDArray[np.bool_]:
     """[ops, devices] whether each op by itself may go to each device; raises GraphError for an op that has none."""
     allowed = _runnable_and_fixed(graph, costs, cluster, drop_pins=drop_pins)
-    on_cpus = allowed & _is_cpu(cluster)
-    for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
-    return np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
+    allowed, lost_op = _where_kernels_are(allowed, graph.needs_cpu, graph.needs_gpu, cluster)
+    if lost_op is not None:
+        raise _no_gpu(np.array([lost_op]), graph, cluster)
+    return allowed
 
 
 def require_ops_allowed(
@@ -146,14 +159,18 @@ def _is_cpu(cluster: Cluster) -> NDArray[np.bool_]:
     return np.array([device.is_cpu for device in cluster.devices])
 
 
-def _on_cpus_where_needed(
-    allowed: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
-) -> NDArray[np.bool_]:
-    """[groups, devices] `allowed`, but groups with an op that no GPU can run keep only CPUs, if they may go to one."""
-    for_cpu = np.zeros(grouping.group_count, dtype=bool)
-    for_cpu[grouping.group_of_op[np.array([bool(reason) for reason in graph.cpu_reason])]] = True
-    on_cpus = allowed & _is_cpu(cluster)
-    return np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
+def _where_kernels_are(
+    allowed: NDArray[np.bool_], for_cpu: NDArray[np.bool_], for_gpu: NDArray[np.bool_], cluster: Cluster
+) -> tuple[NDArray[np.bool_], int | None]:
+    """[rows, devices] `allowed`, narrowed for the rows that need a CPU or a GPU; and the first row that has no GPU.
+
+    Rows that need a CPU keep only CPUs, if they may go to one: else TensorFlow runs them with soft placement.
+    """
+    is_cpu = _is_cpu(cluster)
+    on_cpus, on_gpus = allowed & is_cpu, allowed & ~is_cpu
+    lost = np.flatnonzero(for_gpu & ~on_gpus.any(axis=1))
+    narrowed = np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
+    return np.where(for_gpu[:, None], on_gpus, narrowed), int(lost[0]) if len(lost) else None
 
 
 def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
@@ -163,30 +180,39 @@ def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
 
 def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
     """Forbid each op with a fixed device all other devices."""
+    names = [parse_device_string(device.name, device.name) for device in cluster.devices]
+    names_machines = any(device.machine for device in cluster.devices)
+    if not names_machines:
+        _require_one_machine(graph)
     matches: dict[str, NDArray[np.bool_]] = {}
     for op, text in enumerate(graph.devices):
         if not text:
             continue
         if text not in matches:
-            matches[text] = _matching(parse_device_string(text, graph.op_names[op]), cluster)
+            fixed = parse_device_string(text, graph.op_names[op])
+            fixed = fixed if names_machines else fixed.on_its_machine
+            matches[text] = np.array([name.agrees_with(fixed) for name in names])
         if not matches[text].any():
             raise GraphError(
                 f"it is fixed to {shortened(text)}, which is not in the cluster",
                 where=shortened(graph.op_names[op]),
-                allowed=_names(np.ones(cluster.device_count, dtype=bool), cluster),
+                allowed=f"{_names(np.ones(cluster.device_count, dtype=bool), cluster)}, or {DROP_DEVICES}",
                 field="cluster",
             )
         allowed_of_op[op] &= matches[text]
 
 
-def _matching(fixed: DeviceString, cluster: Cluster) -> NDArray[np.bool_]:
-    """[devices] whether `fixed` may stand for each device of the cluster."""
-    return np.array(
-        [
-            DeviceString(type=name.type, index=name.index).agrees_with(DeviceString(type=fixed.type, index=fixed.index))
-            for name in (parse_device_string(device.name, device.name) for device in cluster.devices)
-        ]
-    )
+def _require_one_machine(graph: ComputationGraph) -> None:
+    """Raise GraphError where the file fixes ops to several machines: one machine would hold them without a word."""
+    machines = machines_of(graph.devices)
+    if len(machines) > 1:
+        named = ", ".join(shortened(spelled_device(machine)) for machine in machines[:MACHINES_SHOWN])
+        dots = ", …" * (len(machines) > MACHINES_SHOWN)
+        raise GraphError(
+            f"the file fixes ops to {len(machines)} machines ({named}{dots}), and the cluster's devices name none",
+            allowed=f"cluster JSON with names such as {EXAMPLE_OF_MACHINE}, or {DROP_DEVICES}",
+            field="cluster",
+        )
 
 
 def _require_somewhere(
@@ -223,8 +249,33 @@ def _nowhere(
         f"it may go to {_names(allowed_of_op[op], cluster)} only, but the ops that must share its device, such as "
         f"{shortened(graph.op_names[first])}, to {_names(left, cluster)} only",
         where=shortened(graph.op_names[op]),
-        allowed="a device for all ops that are co-located"
-        + (", or a run that ignores the devices that the file fixes" * pins_alone),
+        allowed="a device for all ops that are co-located" + (f", or {DROP_DEVICES}" * pins_alone),
+        field="cluster",
+    )
+
+
+def _no_gpu(ops: NDArray[np.intp], graph: ComputationGraph, cluster: Cluster) -> GraphError:
+    """The error for `ops` that must share a device, one of which needs a GPU, where they may go to none."""
+    op = int(ops[graph.needs_gpu[ops]][0])
+    return GraphError(
+        f"it needs a GPU ({graph.gpu_reason[op]}), but it may go to none",
+        where=shortened(graph.op_names[op]),
+        allowed=f"a cluster with a GPU; this one has {_names(np.ones(cluster.device_count, dtype=bool), cluster)}",
+        field="cluster",
+    )
+
+
+def _on_both(ops: NDArray[np.intp], graph: ComputationGraph) -> GraphError:
+    """The error for `ops` that must share a device, one of which needs a GPU, another one a CPU."""
+    for_gpu, for_cpu = int(ops[graph.needs_gpu[ops]][0]), int(ops[graph.needs_cpu[ops]][0])
+    if graph.needs_cpu[for_gpu]:
+        what = f"neither a CPU nor a GPU can run it: {graph.gpu_reason[for_gpu]}"
+        return GraphError(what, where=shortened(graph.op_names[for_gpu]), allowed="ops that one of them can run")
+    return GraphError(
+        f"it needs a GPU ({graph.gpu_reason[for_gpu]}), but {shortened(graph.op_names[for_cpu])}, which must share its "
+        f"device, a CPU ({graph.cpu_reason[for_cpu]})",
+        where=shortened(graph.op_names[for_gpu]),
+        allowed="one device for all ops that are co-located",
         field="cluster",
     )
 

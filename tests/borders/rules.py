@@ -45,6 +45,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.environment",
         "webapp.json_field",
         "webapp.logs",
+        "webapp.option_words",
     ),
     ("engine.__main__", "engine.cli", "experiments"),
     ("engine.bench",),

@@ -93,6 +93,28 @@ def test_without_its_variables_there_is_a_graphdef_alone_and_the_page_says_why(c
     assert client.get(f"/runs/{run.id}/placed.pb").status_code == 200
 
 
+def test_what_the_variables_lack_is_known_before_a_run_and_the_page_says_so(client: Client, graph: Graph) -> None:
+    shape = attribute("shape", bytes_field(7, bytes_field(2, b"\x08\x04")))
+    handle = node("weights", "VarHandleOp", attributes=type_attribute("dtype", 1) + shape)
+    read = node("read", "ReadVariableOp", "weights", attributes=type_attribute("dtype", 1))
+    content = saved_model(meta_graph(graphdef() + handle + read, more=signature("serving_default", "read:0")))
+    variables = (("variables/variables.index", b""), ("variables/variables.data-00000-of-00001", b""))
+    graph.source_path.write_bytes(archive(("saved_model.pb", content), *variables))
+    read_graph(graph.id)
+    sentence = (
+        "weights: the SavedModel has no op that fills this VarHandleOp, so only a placed GraphDef can be written; "
+        "allowed: a SavedModel that restores its variables and initialises its tables"
+    )
+    assert sentence in client.get(f"/graphs/{graph.id}/").content.decode()
+    graph.refresh_from_db()
+    run = placed(graph)
+    page = client.get(f"/runs/{run.id}/").content.decode()
+    assert sentence in page and 'href="placed.zip"' not in page
+    response = client.get(f"/runs/{run.id}/placed.zip", headers=JSON)
+    assert response.json() == {"errors": {"": [f"There is no placed SavedModel: {sentence}."]}}
+    assert client.get(f"/runs/{run.id}/placed.pb").status_code == 200
+
+
 def test_with_fetches_in_place_of_a_signature_there_is_a_graphdef_alone(client: Client, graph: Graph) -> None:
     graph.options = GraphOptions(api.ReadingOptions(fetches=("left",))).to_json()
     graph.save()

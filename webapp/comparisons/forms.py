@@ -37,6 +37,7 @@ class ComparisonForm(ProblemForm):
         widget=forms.NumberInput(attrs={"min": 1}),
     )
 
+    once_ready = "methods can be compared"
     request: api.ComparisonRequest
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -128,14 +128,21 @@ class Graph(StagedJob):
         return api.simulated_words({name: count for name, count in counts.items() if isinstance(count, int)})
 
     @property
-    def no_saved_model(self) -> str:
-        """Why no placed SavedModel can be written of its SavedModel, as far as known; empty where one can."""
+    def saved_model_refusal(self) -> str:
+        """Why no placed SavedModel can be written of its file, a SavedModel; empty where one can, or is not known."""
         summary = self.summary if isinstance(self.summary, dict) else {}
         if not self.is_saved_model:
             return ""
         if self.own_options.reading.fetches:
-            return f"There is no placed SavedModel: {api.NO_SIGNATURE}."
-        return f"There is no placed SavedModel: {api.NO_VARIABLES}." if summary.get("variables_stored") is False else ""
+            return api.NO_SIGNATURE
+        if summary.get("variables_stored") is False:
+            return api.NO_VARIABLES
+        return str(summary.get("saved_model_refusal", ""))
+
+    @property
+    def no_saved_model(self) -> str:
+        """A sentence with `saved_model_refusal`; empty where there is none."""
+        return f"There is no placed SavedModel: {refusal}." if (refusal := self.saved_model_refusal) else ""
 
     @property
     def is_ready(self) -> bool:

@@ -40,7 +40,22 @@ def _read(graph: Graph) -> bool:
         if graph.sample:
             _build_sample(claim, graph, report_progress, heartbeat.raise_if_lost)
         store_prepared(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
+    check_writing(graph.id)
     return True
+
+
+def check_writing(graph_id: uuid.UUID) -> None:
+    """Store in the summary why no placed SavedModel can be written of a SavedModel that has been read; nothing if one
+    can. The graph is ready before, since this takes as long as reading it.
+    """
+    graph = Graph.objects.filter(id=graph_id, status=Graph.READY).first()
+    if graph is None or not graph.is_saved_model or graph.saved_model_refusal or not isinstance(graph.summary, dict):
+        return
+    try:
+        api.require_saved_model(graph.source_path, graph.suffix, limits(), graph.own_options.reading)
+    except (api.GraphError, api.LimitError) as error:
+        summary = graph.summary | {"saved_model_refusal": str(error)}
+        Graph.objects.filter(id=graph_id).update(summary=summary)
 
 
 def _build_sample(

@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from engine import api
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.reaper import give_back
+from webapp.option_words import with_fields
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def _answer_for(claim: Claim[Any], error: Exception) -> None:
         log.warning("%s: %s", claim.job_id, error)
         give_back(claim, crashed=True)
     elif isinstance(error, api.PlacetoError):
-        _fail(claim, str(error))
+        _fail(claim, with_fields(str(error)))
     elif api.is_out_of_memory(error):
         log.exception("%s: memory ran out", claim.job_id)
         _fail(claim, OUT_OF_MEMORY.format(api.bytes_words(settings.RUN_MEMORY_BYTES)))

@@ -11,6 +11,9 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from engine import api
+from webapp.graphs.models import Graph
+from webapp.graphs.placeable import require_placeable
+from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
 from webapp.runs.machines import MachineChoice, machine_choices
@@ -113,7 +116,7 @@ class ProblemForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
     )
-    drop_devices = forms.BooleanField(label="Ignore device placements stored in the file", required=False)
+    drop_devices = forms.BooleanField(label=DROP_DEVICES_LABEL, required=False)
     evaluations = forms.IntegerField(
         label="Evaluations", initial=2000, widget=forms.NumberInput(attrs={"min": 1, "max": api.MOST_EVALUATIONS})
     )
@@ -134,6 +137,8 @@ class ProblemForm(forms.Form):
         },
     )
 
+    once_ready = "a run can be started"
+    """what a graph that has been read is good for"""
     policy_row: Policy | None = None
     """the chosen policy"""
     default_fault: str
@@ -247,6 +252,16 @@ class ProblemForm(forms.Form):
             assert isinstance(device, dict)
             device["memory_bytes"] = round(memory_gib * GIBIBYTE)
         return self._parsed(json.dumps(description), "memory_gib")
+
+    def require_placeable(self, graph: Graph, request: api.RunRequest | api.ComparisonRequest) -> None:
+        """Put at its field why no run could place `graph` as the valid form asks; also that it is not ready."""
+        if not graph.is_ready:
+            self.add_error(None, f"This graph has not been read yet; {self.once_ready} once it is ready.")
+            return
+        try:
+            require_placeable(graph, request.cluster, drop_devices=request.drop_devices)
+        except api.PlacetoError as error:
+            add_to_form(self, error, "cluster")
 
     def _parsed(self, text: str, field: str) -> api.Cluster | None:
         try:

@@ -26,6 +26,7 @@ from engine.graphs.tensorflow.pruning import pruned, with_called_functions
 
 HOST = "/device:CPU:0"
 """the device that reads files and gets fed data"""
+CPU, GPU = "/device:CPU:", "/device:GPU:"
 SCOPE = "filling"
 MUST_BE_FILLED = frozenset({"VarHandleOp", "VariableV2", "Variable", "HashTable", "HashTableV2"})
 """types of ops whose resource is empty until it is filled"""
@@ -218,13 +219,18 @@ def _rename(node: Message, name_of: Mapping[str, str]) -> None:
 
 
 def _put_on_devices(nodes: Sequence[Message], placed: GraphMessages) -> None:
-    """Set the device of each node: that of its co-located placed op, else the first CPU. Raises PlacementError."""
+    """Set the device of each node: that of its co-located placed op, else the first CPU.
+
+    Raises PlacementError for one on a GPU that needs a CPU, unless the placement has no CPU: TensorFlow then runs the
+    resource itself with soft placement alone.
+    """
     graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest, placed.definitions), "graph")
     classes = colocation_classes(graph).tolist()
     device_of_class = {class_: node.device for class_, node in zip(classes, placed.nodes, strict=False)}
+    has_cpu = any(CPU in device for device in device_of_class.values())
     start = len(placed.nodes)
     for node, class_, reason in zip(nodes, classes[start:], graph.cpu_reason[start:], strict=True):
         node.device = device_of_class.get(class_, HOST)
-        if reason and "/device:GPU:" in node.device:
+        if reason and has_cpu and GPU in node.device:
             what = f"a resource on {node.device} is filled there by an op of type {node.op}, and {reason}"
             raise PlacementError(what, where=shortened(node.name), allowed="a CPU")

@@ -25,6 +25,7 @@ from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messa
 from engine.graphs.tensorflow.messages import Message, load_messages
 
 WRITING = "writing the placed SavedModel"
+CHECKING = "checking that a SavedModel can be written"
 ASSETS_FOLDERS, VARIABLES_FOLDER = ("assets/", "assets.extra/"), "variables/"
 """folders whose files are copied; the others, such as fingerprint.pb, describe the original graph"""
 INIT_SIGNATURE = "__saved_model_init_op"
@@ -48,21 +49,29 @@ def write_placed_saved_model(
     report_progress(WRITING, 0, 0)
     making = _Making(meta_graph, source.options.signature, read_messages(placed, ".pb"))
     with opened_archive(source.path) as archive:
-        require_stored(making.filling.nodes, archive, target.parent)
-        copied = ASSETS_FOLDERS + (VARIABLES_FOLDER,) * bool(making.filling.restores)
-        _write(target, making.saved_model(), archive, copied, report_progress)
+        names = making.checked_files(archive, target.parent)
+        with zipfile.ZipFile(target, "w", compresslevel=PACKING_LEVEL) as saved_model:
+            saved_model.writestr(new_entry(archive.folder + SAVED_MODEL_FILE), making.saved_model())
+            for index, name in enumerate(names):
+                report_progress(WRITING, index, len(names))
+                archive.copy(name, saved_model)
 
 
-def _write(
-    path: Path, content: bytes, archive: SavedModelArchive, copied: tuple[str, ...], report_progress: ReportProgress
+def require_writable(
+    source: SourceFile, meta_graph: MetaGraph, graph: GraphMessages, folder: Path, report_progress: ReportProgress
 ) -> None:
-    """Write an archive of the graphs in `content` and of the files in the folders `copied`."""
-    names = [name for name in archive.names if name.startswith(copied)]
-    with zipfile.ZipFile(path, "w", compresslevel=PACKING_LEVEL) as target:
-        target.writestr(new_entry(archive.folder + SAVED_MODEL_FILE), content)
+    """Raise what `write_placed_saved_model` would, whatever the placement of `graph`, which was read of `meta_graph`.
+
+    Reads all files that would be copied. Leaves files in `folder`.
+    """
+    report_progress(CHECKING, 0, 0)
+    making = _Making(meta_graph, source.options.signature, graph)
+    with opened_archive(source.path) as archive:
+        names = making.checked_files(archive, folder)
+        making.saved_model()
         for index, name in enumerate(names):
-            report_progress(WRITING, index, len(names))
-            archive.copy(name, target)
+            report_progress(CHECKING, index, len(names))
+            archive.read_through(name)
 
 
 class _Making:
@@ -84,6 +93,13 @@ class _Making:
         self.filling = filling_of(original, list(dict.fromkeys(fill_ops)), saver.filename_tensor_name, keys, placed)
         """the ops that fill the variables and tables"""
 
+    def checked_files(self, archive: SavedModelArchive, folder: Path) -> list[str]:
+        """The files of variables and assets to copy. Leaves files in `folder`. Raises GraphError, LimitError."""
+        require_stored(self.filling.nodes, archive, folder)
+        self._require_fed()
+        copied = ASSETS_FOLDERS + (VARIABLES_FOLDER,) * bool(self.filling.restores)
+        return [name for name in archive.names if name.startswith(copied)]
+
     def saved_model(self) -> bytes:
         """The content of saved_model.pb."""
         saved_model = load_messages("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
@@ -103,7 +119,6 @@ class _Making:
         made.collection_def[MAIN_OP].node_list.value.append(
             _add_barrier(made.graph_def, f"{self.filling.scope}/initialise", self.filling.initialises)
         )
-        self._require_fed(made)
         return cast(bytes, saved_model.SerializeToString(deterministic=True))
 
     def _fill_graph(self, graph: Message) -> None:
@@ -136,14 +151,17 @@ class _Making:
         for asset in _assets(self._given):
             op, colon, output = asset.tensor_info.name.partition(":")
             if op in self.filling.name_of:
-                asset.tensor_info.name = self.filling.name_of[op] + colon + output
-                yield asset
+                renamed = type(asset)()
+                renamed.CopyFrom(asset)
+                renamed.tensor_info.name = self.filling.name_of[op] + colon + output
+                yield renamed
 
-    def _require_fed(self, made: Message) -> None:
+    def _require_fed(self) -> None:
         """Raise GraphError for a placeholder that nothing feeds: TensorFlow would refuse the SavedModel."""
-        fed = {*self._feeds, op_of(made.saver_def.filename_tensor_name)}
-        fed |= {op_of(asset.tensor_info.name) for asset in made.asset_file_def}
-        for node in made.graph_def.node:
+        fed = {*self._feeds, *(op_of(asset.tensor_info.name) for asset in self._assets())}
+        if self.filling.restores:
+            fed.add(self.filling.name_of[op_of(self._given.saver_def.filename_tensor_name)])
+        for node in (*self._placed.nodes, *self._untaken, *self.filling.nodes):
             if node.op == "Placeholder" and node.name not in fed:
                 what = f"signature {shortened(self._name)} needs it, but does not feed it"
                 raise GraphError(what, where=shortened(node.name), allowed="placeholders that it feeds", field="file")

@@ -80,6 +80,22 @@ def write(source: SourceFile, placing: Placing, folder: Path, report_progress: R
     write_placed_saved_model(source, meta_graph, content, folder / PLACED_FILE, report_progress)
 
 
+def require_writable(source: SourceFile, folder: Path, report_progress: ReportProgress) -> None:
+    """Raise GraphError or LimitError where no placed SavedModel can be written, whatever the placement."""
+    if source.options.fetches:
+        raise GraphError(NO_SIGNATURE, field="file")
+    graph = graphdef.inlined(opened(source, report_progress), source, report_progress)
+    if graph.origin.variables_stored is False:
+        raise GraphError(NO_VARIABLES, field="file")
+    for node in graph.messages.nodes:
+        node.device = ""
+    load_tensorflow()
+    from engine.formats.saved_model import making
+
+    meta_graph, _, _ = meta_graph_of(source)
+    making.require_writable(source, meta_graph, graph.messages, folder, report_progress)
+
+
 def meta_graph_of(source: SourceFile, *, with_tensorflow: bool = True) -> tuple[MetaGraph, bool, tuple[str, ...]]:
     """The file's graph, whether the files of variables are beside it, and a sentence if one of several was chosen.
 

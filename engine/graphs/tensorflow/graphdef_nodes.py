@@ -11,6 +11,7 @@ from engine.errors import GraphError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.loop_order import with_loop_order
 from engine.graphs.tensorflow.claimed_arguments import require_real_arguments
+from engine.graphs.tensorflow.cpu_kernels import gpu_reasons
 from engine.graphs.tensorflow.fixed_devices import fixed_devices
 from engine.graphs.tensorflow.gpu_kernels import cpu_reasons
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, place_of
@@ -18,6 +19,7 @@ from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import cpu_reasons_of_feeds, ops_that_must_colocate
 from engine.graphs.tensorflow.op_types import MERGES, NEXT_ITERATIONS
+from engine.graphs.tensorflow.soft_placement import softly_placed
 
 LONGEST_NAME = 4096
 NAME_RULE = "a letter, digit or dot, then letters, digits and . _ - / >"
@@ -56,6 +58,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     labels = tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes))
     must = ops_that_must_colocate(nodes, types, index_of_name)
     fixed = fixed_devices(nodes, must, labels, order)
+    for_cpu = cpu_reasons(nodes, types)
     graph = ComputationGraph(
         name=name,
         op_names=tuple(index_of_name),
@@ -67,12 +70,13 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         colocation=labels,
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=must.pairs,
-        cpu_reason=tuple(reason or fed.get(index, "") for index, reason in enumerate(cpu_reasons(nodes, types))),
+        cpu_reason=tuple(reason or fed.get(index, "") for index, reason in enumerate(for_cpu)),
         moved_ops=fixed.moved_ops,
         moved_in_control_flow=fixed.moved_in_control_flow,
         wide_enters=tuple(nodes[op].name for op in must.wide_enters),
+        gpu_reason=gpu_reasons(nodes, for_cpu),
     )
-    return _with_loop_order(graph, nodes)
+    return _with_loop_order(softly_placed(graph), nodes)
 
 
 def _with_loop_order(graph: ComputationGraph, nodes: Sequence[Message]) -> ComputationGraph:

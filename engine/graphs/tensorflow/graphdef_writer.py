@@ -9,14 +9,20 @@ from typing import cast
 
 from engine.errors import GraphError, PlacementError, shortened
 from engine.graphs.colocation import colocation_classes, devices_of_classes
-from engine.graphs.device_string import DeviceString, parse_device_string
+from engine.graphs.device_string import (
+    DROP_DEVICES,
+    DeviceString,
+    machines_of,
+    parse_device_string,
+    spelled_device,
+)
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.graphdef_messages import NODE
 from engine.graphs.tensorflow.messages import load_messages
 from engine.graphs.tensorflow.wire import Field, bytes_field, fields
 
-HOST = "/device:CPU:0"
-"""the device of ops beside the step that are tied to none"""
+HOST, GPU = "/device:CPU:0", "/device:GPU:0"
+"""the devices of ops beside the step that are tied to none: of those that no CPU can run the second"""
 DEVICE = 4
 """number of NodeDef's field `device`"""
 PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
@@ -50,23 +56,41 @@ def with_devices(
 def _written_devices(
     graph: ComputationGraph, device_of_op: Mapping[str, str], short: bool, keep_pins: bool
 ) -> list[str]:
-    """[ops] the device string of each op: its placement, with the rest of the address from the file."""
+    """[ops] the device string of each op: its placement, with the rest of the address from the file.
+
+    Where the file fixes ops to several machines and the placement, of a cluster of one machine, ignores that, the rest
+    is left out.
+    """
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
+    several_machines = len(machines_of(graph.devices)) > 1
+    on_one_machine = several_machines and not keep_pins and not any("/job:" in text for text in device_of_op.values())
     written: list[str] = []
     first: dict[int, int] = {}
     for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op.tolist(), strict=True)):
         if name not in device_of_op:
             raise PlacementError("the op has no device", where=shortened(name), allowed="a device for each op")
         placed = _placed_device(device_of_op[name], name)
+        if placed.type == "CPU" and graph.gpu_reason[op]:
+            what = f"it is on {spelled_device(placed)}, but {graph.gpu_reason[op]}"
+            raise PlacementError(what, where=shortened(name), allowed="a GPU")
         if keep_pins:
-            _require_pin(name, placed, fixed[class_])
-        written.append(_short(placed) if short else _spelled(placed, fixed[class_]))
+            _require_pin(name, placed, fixed[class_], several_machines=several_machines)
+        around = DeviceString() if on_one_machine else fixed[class_]
+        written.append(spelled_device(_with_machine(placed, around)))
         other = first.setdefault(class_, op)
         if written[other] != written[op]:
             what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
             raise PlacementError(what, where=shortened(name), allowed="one device for ops that are co-located")
-    return written
+    return _shortened(written) if short else written
+
+
+def _shortened(written: Sequence[str]) -> list[str]:
+    """[ops] the devices without job and task. Raises PlacementError where they are on several machines."""
+    if len(machines := machines_of(written)) > 1:
+        what = f"without job and task the devices of {len(machines)} machines would be the same"
+        raise PlacementError(what, where="short devices", allowed="devices in full")
+    return [spelled_device(parse_device_string(text, "").on_its_machine) for text in written]
 
 
 def _completed(
@@ -75,7 +99,8 @@ def _completed(
     """A device for each op of the whole graph; `written` has those of the ops that had to be placed.
 
     Of the others, one without a device in `device_of_op` is on that of the placed ops to which TensorFlow ties it; one
-    without ties stays where the file fixes it, with `keep_pins`, or is on the first CPU.
+    without ties stays where the file fixes it, with `keep_pins`, or is on the first CPU; on the first GPU if no CPU can
+    run it.
     """
     class_of_op = colocation_classes(whole)
     fixed = devices_of_classes(whole, class_of_op)
@@ -84,10 +109,12 @@ def _completed(
     for name, class_ in zip(whole.op_names, classes, strict=True):
         if (device := written.get(name) or device_of_op.get(name)) is not None:
             of_class.setdefault(class_, device)
+    for_gpu = {class_ for class_, reason in zip(classes, whole.gpu_reason, strict=True) if reason}
     completed: dict[str, str] = {}
     for name, class_ in zip(whole.op_names, classes, strict=True):
         pin = fixed[class_]
-        beside = _short(pin) if keep_pins and pin.type and pin.index else HOST
+        usual = GPU if class_ in for_gpu else HOST
+        beside = spelled_device(pin) if keep_pins and pin.type and pin.index else usual
         completed[name] = written.get(name) or device_of_op.get(name) or of_class.get(class_, beside)
     return completed
 
@@ -99,12 +126,12 @@ def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str])
             raise PlacementError("the op is not in the graph", where=shortened(name), allowed="ops of the graph")
 
 
-def _require_pin(op_name: str, placed: DeviceString, fixed: DeviceString) -> None:
-    """Raise PlacementError for a device that the file forbids; job and task do not count: a cluster is one machine."""
-    pin = DeviceString(type=fixed.type, index=fixed.index)
-    if not pin.agrees_with(DeviceString(type=placed.type, index=placed.index)):
-        allowed = f"/device:{pin.type or '*'}:{pin.index or '*'}, to which the file fixes it"
-        raise PlacementError(f"it is on {_short(placed)}", where=shortened(op_name), allowed=allowed)
+def _require_pin(op_name: str, placed: DeviceString, fixed: DeviceString, *, several_machines: bool) -> None:
+    """Raise PlacementError for a device that the file forbids; jobs and tasks count where it names several."""
+    pin, found = (fixed, placed) if several_machines else (fixed.on_its_machine, placed.on_its_machine)
+    if not pin.agrees_with(found):
+        allowed = f"{spelled_device(pin)}, to which the file fixes it, or {DROP_DEVICES}"
+        raise PlacementError(f"it is on {spelled_device(found)}", where=shortened(op_name), allowed=allowed)
 
 
 def _placed_device(text: str, op_name: str) -> DeviceString:
@@ -119,16 +146,10 @@ def _placed_device(text: str, op_name: str) -> DeviceString:
     return device
 
 
-def _spelled(placed: DeviceString, fixed: DeviceString) -> str:
-    """TensorFlow's full form of `placed`; job, replica and task of `fixed` where `placed` has none."""
-    job, replica, task = placed.job or fixed.job, placed.replica or fixed.replica, placed.task or fixed.task
-    parts = [f"/job:{job}" * bool(job), f"/replica:{replica}" * bool(replica), f"/task:{task}" * bool(task)]
-    return "".join(parts) + _short(placed)
-
-
-def _short(placed: DeviceString) -> str:
-    """The device without job, replica and task."""
-    return f"/device:{placed.type}:{placed.index}"
+def _with_machine(placed: DeviceString, fixed: DeviceString) -> DeviceString:
+    """`placed` with job, replica and task of `fixed` where it has none."""
+    machine = (placed.job or fixed.job, placed.replica or fixed.replica, placed.task or fixed.task)
+    return DeviceString(*machine, placed.type, placed.index)
 
 
 def _binary_with_devices(content: bytes, devices: Sequence[str]) -> bytes:

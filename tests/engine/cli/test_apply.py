@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from tests.engine.formats.graphdef_samples import colocated_with, constant, devices, identity
+from tests.engine.formats.graphdef_samples import colocated_with, constant, devices, identity, node, type_attribute
 
 GRAPH = constant("a", device="/job:worker/task:1/gpu:1") + identity("b", "a") + constant("c")
 PLACEMENT = {"a": "/device:GPU:1", "b": "/device:CPU:0", "c": "/gpu:0"}
@@ -57,7 +57,7 @@ DEVICES = "allowed: /device:TYPE:N, with /job:, /replica: and /task: before it w
         ({"a": "/gpu:1"}, "b: the op has no device; allowed: a device for each op"),
         (
             PLACEMENT | {"a": "/gpu:0"},
-            "a: it is on /device:GPU:0; allowed: /device:GPU:1, to which the file fixes it",
+            "a: it is on /device:GPU:0; allowed: /device:GPU:1, to which the file fixes it, or --drop-devices",
         ),
     ],
 )
@@ -77,6 +77,42 @@ def test_ops_that_share_a_device_hold_the_device_that_is_fixed_for_one(
     assert "fixes it" in capsys.readouterr().err
     assert apply({"a": "/gpu:1", "b": "/gpu:0"}, graph=graph) == 2
     assert "allowed: /device:GPU:1, to which the file fixes it" in capsys.readouterr().err
+
+
+TOWERS = (
+    constant("a", device="/job:ps/task:0") + constant("b", device="/job:worker/task:1/device:GPU:0") + constant("c")
+)
+
+
+def test_devices_of_several_machines_are_never_one(
+    apply: Apply, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_gpu = dict.fromkeys("abc", "/gpu:0")
+    assert apply(on_gpu, graph=TOWERS) == 0
+    of_the_file = [["/job:ps/task:0/device:GPU:0"], ["/job:worker/task:1/device:GPU:0"], ["/device:GPU:0"]]
+    assert devices((tmp_path / "placed.pb").read_bytes()) == of_the_file
+    assert apply(on_gpu | {"b": "/job:ps/task:0/gpu:0"}, graph=TOWERS) == 2
+    assert capsys.readouterr().err == (
+        "b: it is on /job:ps/task:0/device:GPU:0; allowed: /job:worker/task:1/device:GPU:0, to which the file fixes "
+        "it, or --drop-devices\n"
+    )
+    assert apply(on_gpu, "--short-devices", graph=TOWERS) == 2
+    assert capsys.readouterr().err == (
+        "short devices: without job and task the devices of 2 machines would be the same; allowed: devices in full\n"
+    )
+    assert apply(on_gpu, "--drop-devices", graph=TOWERS) == 0
+    assert devices((tmp_path / "placed.pb").read_bytes()) == [["/device:GPU:0"]] * 3
+
+
+def test_what_no_cpu_can_run_is_not_put_on_one(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = b"".join(constant(name) for name in "abcd")
+    layer = node("layer", "CudnnRNN", *"abcd", attributes=type_attribute("T", 1))
+    everywhere = dict.fromkeys([*"abcd", "layer"], "/device:CPU:0")
+    assert apply(everywhere, graph=sources + layer) == 2
+    assert capsys.readouterr().err == (
+        "layer: it is on /device:CPU:0, but TensorFlow has no CPU kernel for it; allowed: a GPU\n"
+    )
+    assert apply(everywhere | {"layer": "/gpu:0"}, graph=sources + layer) == 0
 
 
 def test_only_a_graph_is_written(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,7 +118,10 @@ ONE = '{"name": "/device:GPU:0", "kind": "K80"}'
 OTHER = '{"name": "/device:GPU:1", "kind": "K80"}'
 PAIR = '{"source": "/device:GPU:0", "target": "/device:GPU:1"}'
 SHORTHAND = "allowed: a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"
-GPU_NAME = "allowed: /device:GPU:0, /device:GPU:1, ... for the kind K80"
+GPU_NAME = (
+    "allowed: /device:GPU:0, /device:GPU:1, ... for the kind K80, perhaps with a machine before it, such as "
+    "/job:worker/task:0"
+)
 BANDWIDTH = "allowed: a number from 1e-06 to 1e+15"
 TIME = "allowed: a number from 0 to 1e+12"
 MEMORY = "allowed: a number from 1 to 1e+15"
@@ -173,8 +176,12 @@ MISTAKES = {
     '{"devices": [{"name": "foo", "kind": "K80"}]}': f"devices[0].name: foo; {GPU_NAME}",
     '{"devices": [{"name": "/device:GPU:abc", "kind": "K80"}]}': f"devices[0].name: /device:GPU:abc; {GPU_NAME}",
     '{"devices": [{"name": "/device:CPU:0", "kind": "K80"}]}': f"devices[0].name: /device:CPU:0; {GPU_NAME}",
-    '{"devices": [{"name": "/job:w/task:3/device:GPU:0", "kind": "K80"}]}': "devices[0].name: "
-    f"/job:w/task:3/device:GPU:0; {GPU_NAME}",
+    '{"devices": [{"name": "/job:w/device:GPU:0", "kind": "K80"}]}': "devices[0].name: "
+    f"/job:w/device:GPU:0; {GPU_NAME}",
+    '{"devices": [{"name": "/task:3/device:GPU:0", "kind": "K80"}]}': "devices[0].name: "
+    f"/task:3/device:GPU:0; {GPU_NAME}",
+    '{"devices": [' + ONE + ', {"name": "/job:w/task:3/device:GPU:0", "kind": "K80"}]}': "/device:GPU:0: it names no "
+    "job and task, and others do; allowed: all devices or none",
     device('"memory_bytes": 0'): f"devices[0].memory_bytes: 0; {MEMORY}",
     device('"memory_bytes": -1'): f"devices[0].memory_bytes: -1; {MEMORY}",
     device('"memory_bytes": NaN'): f"devices[0].memory_bytes: nan; {MEMORY}",
@@ -279,3 +286,26 @@ def test_whole_numbers_in_the_links_are_numbers_like_others() -> None:
     devices = [{"name": f"/device:GPU:{index}", "kind": "K80"} for index in range(2)]
     cluster = parse_cluster(json.dumps({"devices": devices, "links": links}))
     assert cluster.bandwidth_bytes_per_us.dtype == cluster.latency_us.dtype == np.float64
+
+
+MACHINES = """{"devices": [
+  {"name": "/job:ps/task:0/CPU:0", "kind": "CPU"},
+  {"name": "/job:worker/replica:0/task:0/device:GPU:0", "kind": "V100"},
+  {"name": "/job:worker/replica:0/task:0/device:GPU:1", "kind": "V100"},
+  {"name": "/job:worker/replica:0/task:1/device:GPU:0", "kind": "V100"}]}"""
+
+
+def test_devices_may_name_their_machines_between_which_the_network_is() -> None:
+    cluster = parse_cluster(MACHINES)
+    assert [device.machine for device in cluster.devices] == [
+        "/job:ps/task:0",
+        *["/job:worker/replica:0/task:0"] * 2,
+        "/job:worker/replica:0/task:1",
+    ]
+    together = parse_cluster("2xV100").bandwidth_bytes_per_us[0, 1]
+    assert cluster.bandwidth_bytes_per_us[1, 2] == together
+    across = {float(cluster.bandwidth_bytes_per_us[pair]) for pair in ((0, 1), (1, 3), (2, 3), (3, 0))}
+    assert max(across) < together / 2
+    again = parse_cluster(json.dumps(cluster_to_json(cluster)))
+    assert cluster_to_json(again) == cluster_to_json(cluster)
+    assert [device.name for device in again.devices] == [device.name for device in cluster.devices]

@@ -253,6 +253,30 @@ def test_ops_beside_the_step_tie_ops_of_it_as_in_the_whole_file(tmp_path: Path) 
     )
 
 
+def test_an_op_beside_the_step_that_needs_a_gpu_is_on_one_with_what_it_ties(tmp_path: Path) -> None:
+    path, placed = tmp_path / "rounded.pb", tmp_path / "placed.pb"
+    half = type_attribute("T", 19)
+    ops = [
+        node("x", "Placeholder", device="/device:CPU:0", attributes=type_attribute("dtype", 19)),
+        node("y", "Identity", "x", attributes=half),
+        node("tied", "Rint", "x", attributes=half + colocated_with("x")),
+        node("alone", "Rint", "x", attributes=half),
+    ]
+    path.write_bytes(b"".join(ops))
+    options = ReadingOptions(fetches=("y",), batch_size=BATCH)
+    prepared = prepare(path, ".pb", no_progress, Limits(), None, options=options)
+    assert prepared.graph.op_names == ("x", "y")
+    assert prepared.graph.devices == ("", "")
+    assert prepared.graph.gpu_reason == ("TensorFlow has no CPU kernel for it on half", "")
+    placement = {"x": "/device:GPU:1", "y": "/device:CPU:0"}
+    for keep_pins in (False, True):
+        write_placed(path, ".pb", placement, placed, Limits(), options, keep_pins=keep_pins)
+        written = [device for [device] in devices(placed.read_bytes())]
+        assert written == ["/device:GPU:1", "/device:CPU:0", "/device:GPU:1", "/device:GPU:0"]
+    with pytest.raises(PlacementError, match=r"^x: it is on /device:CPU:0, but TensorFlow has no CPU kernel for it"):
+        write_placed(path, ".pb", placement | {"x": "/device:CPU:0"}, placed, Limits(), options)
+
+
 @pytest.mark.parametrize("suffix", [".zip", ".pbtxt"])
 def test_a_saved_model_as_text_is_read_and_placed(folder: Path, tmp_path: Path, suffix: str) -> None:
     path = folder / "text.zip" if suffix == ".zip" else folder / "text" / "saved_model.pbtxt"

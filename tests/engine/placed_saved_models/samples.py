@@ -239,6 +239,24 @@ def first_form_loops(folder: Path) -> None:
     v1.enable_control_flow_v2()
 
 
+def fixed_to_a_gpu(folder: Path) -> None:
+    """A model with a table, all of it fixed to a GPU, as people make it with soft placement. Not among `SAMPLES`."""
+    softly = v1.ConfigProto(allow_soft_placement=True)
+    with tf.Graph().as_default(), tf.device("/device:GPU:0"), v1.Session(config=softly) as session:
+        inputs, words = v1.placeholder(tf.float32, [2, 16], name="inputs"), v1.placeholder(tf.string, [2], name="words")
+        weights = v1.get_variable("weights", initializer=tf.ones([16, 8]) * 0.5, use_resource=False)
+        filled = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0])
+        found = tf.lookup.StaticHashTable(filled, 0.0, name="table").lookup(words, name="found")
+        out = tf.multiply(tf.matmul(inputs, weights), tf.reshape(found, [2, 1]), name="out")
+        session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+        signature = v1.saved_model.predict_signature_def({"inputs": inputs, "words": words}, {"out": out})
+        builder = v1.saved_model.Builder(str(folder))
+        builder.add_meta_graph_and_variables(
+            session, ["serve"], {"serving_default": signature}, main_op=v1.tables_initializer()
+        )
+        builder.save()
+
+
 SAMPLES: dict[str, tuple[Callable[[Path], None], str]] = {
     "dense": (dense, ""),
     "convolution": (convolution, ""),

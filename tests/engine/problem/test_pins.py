@@ -12,7 +12,7 @@ from engine.costs.costs import Costs, CostSource
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
-from engine.problem.pins import allowed_devices
+from engine.problem.pins import allowed_devices, allowed_of_ops
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 NAN = math.nan
@@ -33,7 +33,7 @@ def test_without_pins_everything_may_go_everywhere() -> None:
 
 
 def test_fixed_devices_match_by_type_and_number() -> None:
-    devices = {"a": "/gpu:1", "b": "/job:x/task:3/device:GPU:0", "c": "/device:CPU:0", "d": "/GPU:*", "e": "/job:w"}
+    devices = {"a": "/gpu:1", "b": "/job:x/task:3/device:GPU:0", "c": "/device:CPU:0", "d": "/GPU:*", "e": "/job:x"}
     found = allowed(make_graph(list("abcdef"), devices=devices), make_costs(6), "2xK80+cpu")
     assert found == {"a": "1", "b": "0", "c": "2", "d": "01", "e": "012", "f": "012"}
 
@@ -85,6 +85,90 @@ def test_a_device_that_the_file_fixes_counts_more() -> None:
     assert allowed(graph, make_costs(2), "2xK80+cpu", drop_pins=True) == {"a": "012", "b": "2"}
 
 
+def with_layers(graph: ComputationGraph, *names: str) -> ComputationGraph:
+    """`graph` with ops that no CPU can run."""
+    return dataclasses.replace(graph, gpu_reason=tuple(LAYER if name in names else "" for name in graph.op_names))
+
+
+LAYER = "TensorFlow has no CPU kernel for it"
+
+
+def test_what_no_cpu_can_run_goes_to_the_gpus_with_its_class() -> None:
+    graph = with_layers(make_graph(list("abcd"), colocation={"c": ["b"]}), "b")
+    assert allowed(graph, make_costs(4), "2xK80+2xcpu") == {"a": "0123", "b": "01", "d": "0123"}
+    of_ops = allowed_of_ops(graph, make_costs(4), parse_cluster("K80+cpu"))
+    assert of_ops.tolist() == [[True, True], [True, False], [True, True], [True, True]]
+
+
+def test_merging_joins_nothing_that_needs_a_gpu_with_the_rest() -> None:
+    names = [f"op_{index}" for index in range(20)]
+    graph = with_layers(make_graph(names, list(itertools.pairwise(names))), "op_3", "op_10")
+    grouping = group_ops(graph, make_costs(20), 3)
+    table = allowed_devices(graph, make_costs(20), grouping, parse_cluster("2xK80+cpu"))
+    rows = table[grouping.group_of_op].tolist()
+    assert [name for name, row in zip(names, rows, strict=True) if not row[2]] == ["op_3", "op_10"]
+
+
+def refusal(graph: ComputationGraph, cluster: str, *, drop_pins: bool = False) -> str:
+    """The sentence with which a run of the graph is refused."""
+    with pytest.raises(GraphError) as caught:
+        allowed(graph, make_costs(graph.op_count), cluster, drop_pins=drop_pins)
+    return str(caught.value)
+
+
+def test_without_a_gpu_in_the_cluster_what_needs_one_is_refused() -> None:
+    graph = with_layers(make_graph(list("ab")), "b")
+    sentence = f"b: it needs a GPU ({LAYER}), but it may go to none; allowed: a cluster with a GPU; this one has "
+    assert refusal(graph, "2xcpu") == f"{sentence}/device:CPU:0, /device:CPU:1"
+    with pytest.raises(GraphError, match="it may go to none"):
+        allowed_of_ops(graph, make_costs(2), parse_cluster("cpu"))
+
+
+def test_ops_that_need_a_gpu_and_a_cpu_and_must_share_a_device_are_refused() -> None:
+    both = with_layers(with_strings(make_graph(list("ab"), colocation={"b": ["a"]}), "a"), "b")
+    assert refusal(both, "2xK80+cpu") == (
+        f"b: it needs a GPU ({LAYER}), but a, which must share its device, a CPU (it works on strings); "
+        "allowed: one device for all ops that are co-located"
+    )
+    alone = with_layers(with_strings(make_graph(["a"]), "a"), "a")
+    assert refusal(alone, "2xK80+cpu") == (
+        f"a: neither a CPU nor a GPU can run it: {LAYER}; allowed: ops that one of them can run"
+    )
+
+
+TOWERS = {"w": "/job:ps/task:0", "a": "/job:worker/task:0/device:GPU:0", "b": "/job:worker/task:1/device:GPU:0"}
+
+
+def test_devices_of_several_machines_are_never_one() -> None:
+    graph = make_graph(list("wab"), devices=TOWERS)
+    assert refusal(graph, "2xV100+cpu") == (
+        "the file fixes ops to 3 machines (/job:ps/task:0, /job:worker/task:0, /job:worker/task:1), and the cluster's "
+        "devices name none; allowed: cluster JSON with names such as /job:worker/task:0/device:GPU:0, or --drop-devices"
+    )
+    assert allowed(graph, make_costs(3), "2xV100+cpu", drop_pins=True) == {"w": "012", "a": "012", "b": "012"}
+
+
+MACHINES = """{"devices": [
+  {"name": "/job:ps/task:0/device:CPU:0", "kind": "CPU"},
+  {"name": "/job:worker/task:0/device:GPU:0", "kind": "V100"},
+  {"name": "/job:worker/task:1/device:GPU:0", "kind": "V100"}]}"""
+
+
+def test_a_cluster_that_names_machines_has_each_op_on_its_own() -> None:
+    graph = make_graph(list("wabcd"), devices=TOWERS | {"c": "/gpu:0"})
+    assert allowed(graph, make_costs(5), MACHINES) == {"w": "0", "a": "1", "b": "2", "c": "12", "d": "012"}
+    other = make_graph(["a"], devices={"a": "/job:chief/task:0/device:GPU:0"})
+    with pytest.raises(GraphError, match="a: it is fixed to /job:chief/task:0/device:GPU:0, which is not in the"):
+        allowed(other, make_costs(1), MACHINES)
+
+
+def test_one_machine_has_any_name_in_full_or_in_part() -> None:
+    whole = "/job:localhost/replica:0/task:0"
+    devices = {"a": f"{whole}/device:GPU:1", "b": f"{whole}/device:CPU:0", "c": "/job:localhost", "d": "/gpu:0"}
+    found = allowed(make_graph(list("abcd"), devices=devices), make_costs(4), "2xK80+cpu")
+    assert found == {"a": "1", "b": "2", "c": "012", "d": "0"}
+
+
 def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
     names = [f"op_{index}" for index in range(20)]
     graph = with_strings(make_graph(names, list(itertools.pairwise(names))), "op_3", "op_10")
@@ -102,13 +186,14 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             make_costs(2),
             "2xK80+cpu",
             "b: it is fixed to /device:GPU:3, which is not in the cluster; "
-            "allowed: /device:GPU:0, /device:GPU:1, /device:CPU:0",
+            "allowed: /device:GPU:0, /device:GPU:1, /device:CPU:0, or --drop-devices",
         ),
         (
             make_graph(["a"], devices={"a": "/device:TPU:*"}),
             make_costs(1),
             "2xK80",
-            "a: it is fixed to /device:TPU:*, which is not in the cluster; allowed: /device:GPU:0, /device:GPU:1",
+            "a: it is fixed to /device:TPU:*, which is not in the cluster; "
+            "allowed: /device:GPU:0, /device:GPU:1, or --drop-devices",
         ),
         (
             make_graph(list("ab")),
@@ -135,8 +220,7 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             make_costs(2, {"GPU": [1, NAN], "CPU": [1, 1]}),
             "K80+cpu",
             "b: it may go to /device:CPU:0 only, but the ops that must share its device, such as a, to /device:GPU:0 "
-            "only; allowed: a device for all ops that are co-located, or a run that ignores the devices "
-            "that the file fixes",
+            "only; allowed: a device for all ops that are co-located, or --drop-devices",
         ),
     ],
     ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common", "pins"],

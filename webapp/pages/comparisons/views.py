@@ -45,8 +45,8 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return _form_page(request, graph, ComparisonForm())
     form = ComparisonForm(request.POST)
-    if form.is_valid() and not graph.is_ready:
-        form.add_error(None, "This graph has not been read yet; methods can be compared once it is ready.")
+    if form.is_valid():
+        form.require_placeable(graph, form.request)
     if form.is_valid():
         return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request, form.policy_row).id)
     return refused_form(request, form, partial(_form_page, request, graph, form))

@@ -9,9 +9,11 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.pages.graphs.reading_summary import (
-    cpu_ops_of,
+    notes_of,
     one_device_of,
+    ops_by_reason,
     reading_facts,
     row_facts,
     shares_of,
@@ -40,7 +42,7 @@ def graph_page(
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
     run_form, again_form, profile_form; profiles, measurements, can_be_measured; and of the reading summary, facts,
-    shares, unknown, cpu_ops, tables.
+    shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops, drop_devices_label, tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -51,7 +53,11 @@ def graph_page(
         "facts": [*reading_facts(summary), *row_facts(graph, summary)],
         "shares": shares_of(summary),
         "unknown": unknown_ops_of(summary),
-        "cpu_ops": cpu_ops_of(summary),
+        "notes": notes_of(summary),
+        "cpu_ops": ops_by_reason(summary, "cpu_ops"),
+        "gpu_ops": ops_by_reason(summary, "gpu_ops"),
+        "fixed_ops": summary.get("fixed_ops"),
+        "drop_devices_label": DROP_DEVICES_LABEL,
         "one_device": one_device_of(summary),
         "op_rest": api.OP_REST_US,
         "progress": graph.progress(),

@@ -12,6 +12,7 @@ from webapp.graphs.format_words import format_words
 from webapp.graphs.graph_options import groups_text
 from webapp.graphs.models import Graph
 from webapp.graphs.open_counts import GraphSummary, loops_in_order, shortened_in_the_middle, sizes_in_order
+from webapp.option_words import with_fields
 
 MOST_SHAPES = 8
 """input shapes, trips and sizes shown in full"""
@@ -128,8 +129,8 @@ class UnknownOps:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuOps:
-    """Ops that no GPU can run."""
+class OpsByReason:
+    """Ops that no GPU can run, or no CPU."""
 
     ops: int
     reasons: list[tuple[str, int, list[str]]]
@@ -192,12 +193,19 @@ def unknown_ops_of(summary: GraphSummary) -> UnknownOps | None:
     )
 
 
-def cpu_ops_of(summary: GraphSummary) -> CpuOps | None:
-    """The ops that no GPU can run; None if there are none."""
-    cpu_ops = summary.get("cpu_ops")
-    if not cpu_ops or not cpu_ops["ops"]:
+def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
+    """The ops that no GPU (`cpu_ops`) or no CPU (`gpu_ops`) can run; None if there are none."""
+    found = summary.get(key)
+    if not found or not found["ops"]:
         return None
-    return CpuOps(cpu_ops["ops"], [(reason, count, names) for reason, count, names in cpu_ops["reasons"]])
+    return OpsByReason(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
+
+
+def notes_of(summary: GraphSummary) -> list[str]:
+    """Sentences on the reading, and on what cannot be written."""
+    notes = [with_fields(note) for note in summary.get("notes", [])]
+    refusal = summary.get("saved_model_refusal")
+    return [*notes, f"No placed SavedModel can be written of this file: {refusal}."] if refusal else notes
 
 
 def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list[Table]:

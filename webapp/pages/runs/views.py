@@ -27,8 +27,8 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Start a run."""
     graph = graph_or_404(graph_id)
     form = RunForm(request.POST)
-    if form.is_valid() and not graph.is_ready:
-        form.add_error(None, "This graph has not been read yet; a run can be started once it is ready.")
+    if form.is_valid():
+        form.require_placeable(graph, form.request)
     if form.is_valid():
         return redirect("runs:detail", run_id=lifecycle.start(graph, form.request, form.policy_row).id)
     return refused_form(request, form, partial(graph_page, request, graph, run_form=form))

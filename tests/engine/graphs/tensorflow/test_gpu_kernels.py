@@ -7,7 +7,7 @@ import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.graphs.tensorflow.gpu_kernels import TABLE_FILE, table_of_installed_tensorflow
+from engine.graphs.tensorflow.kernel_tables import CPU_TABLE, GPU_TABLE, tables_of_installed_tensorflow
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.formats.graphdef_samples import attribute, node, type_attribute
 from tests.engine.formats.reading import read_graph
@@ -60,7 +60,7 @@ REASONS: dict[str, tuple[str, bytes, str]] = {
     "picture": ("DecodeJpeg", b"", "it decodes or encodes data"),
     "nothing for GPUs": ("RandomShuffle", of_types(T=FLOAT), KERNEL),
     "an op of another library": ("Mystery", b"", ""),
-    "a module for CPUs": ("XlaCallModule", platforms("CPU"), "its module is for other platforms than GPUs"),
+    "a module for CPUs": ("XlaCallModule", platforms("CPU"), "its module is compiled for CPU alone"),
     "a module for CPUs and GPUs": ("XlaCallModule", platforms("CPU", "CUDA"), ""),
     "a module for any platform": ("XlaCallModule", b"", ""),
     "an op for TPUs alone": ("TPUReplicatedInput", of_types(T=FLOAT), ""),
@@ -99,11 +99,16 @@ def test_what_no_gpu_can_run_has_a_reason(reasons: dict[str, str], name: str) ->
     assert reasons[name] == REASONS[name][2]
 
 
-def write_table_in_child(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """The op types of the installed TensorFlow that have a kernel for CPUs."""
-    return {}, {"types": list(json.loads(table_of_installed_tensorflow()))}
+def write_tables_in_child(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """The tables of the installed TensorFlow, which may lack the kernels for GPUs."""
+    return {}, {path.name: json.loads(text) for path, text in tables_of_installed_tensorflow().items()}
 
 
-def test_the_table_knows_all_op_types_of_the_installed_tensorflow() -> None:
-    _, texts = run_in_child(f"{__name__}:write_table_in_child", {}, Limits(), task="listing kernels", is_warm=True)
-    assert texts["types"] == list(json.loads(TABLE_FILE.read_text("utf-8")))
+def test_the_tables_know_all_op_types_of_the_installed_tensorflow() -> None:
+    _, texts = run_in_child(f"{__name__}:write_tables_in_child", {}, Limits(), task="listing kernels", is_warm=True)
+    installed: dict[str, dict[str, list[str]]] = texts  # type: ignore[assignment]  # as the child made it
+    of_gpus, of_cpus = (json.loads(path.read_text("utf-8")) for path in (GPU_TABLE, CPU_TABLE))
+    assert list(installed[GPU_TABLE.name]) == list(of_gpus)
+    assert {op_type for op_type, kernels in of_cpus.items() if not kernels}.isdisjoint(of_gpus)
+    assert {op_type for op_type, kernels in of_cpus.items() if kernels} <= set(of_gpus)
+    assert {"CudnnRNNV2", "CudnnRNNBackpropV3", "NcclAllReduce", "FFTND"} <= set(of_cpus)
