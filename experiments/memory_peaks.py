@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from engine import api
+from engine.errors import PlacetoError
 from experiments.keeping.kept_results import KeptResults, of_any_code
 from experiments.models.making import file_of, make
 from experiments.models.model import SAVED_MODEL
@@ -65,12 +66,17 @@ GRAPHS = (
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Measure what is missing, write `folder`/memory_peaks.md, and return the page."""
+    """Measure what is missing, write `folder`/memory_peaks.md, and return the page; a graph that fails has no row."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     for graph in GRAPHS:
         if graph.key not in kept:
-            kept.add(graph.key, measured(graph))
+            try:
+                kept.add(graph.key, measured(graph))
+            except PlacetoError as error:  # such as a step that does not end in time on a busy machine
+                report(f"{graph.words}: {error}")
+                continue
             report(f"{graph.words}: {kept[graph.key]}")
+            write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 
 
@@ -114,9 +120,16 @@ def page(kept: KeptResults) -> str:
         "",
         "The allocator counts allocations of at least 256 KiB, rounded up; see [measuring.md](../measuring.md).",
         "",
+        *_missing(kept),
         f"Made by {kept.made([graph.key for graph in GRAPHS if graph.key in kept])}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _missing(kept: KeptResults) -> list[str]:
+    """A paragraph on the graphs without figures; none where there are all."""
+    lacking = [graph.words for graph in GRAPHS if graph.key not in kept]
+    return [f"Not measured: {'; '.join(lacking)}.", ""] if lacking else []
 
 
 def _row(words: str, figures: Mapping[str, Any]) -> Sequence[str]:
