@@ -14,7 +14,7 @@ def add_prefer(parser: argparse.ArgumentParser, what: str) -> None:
         default=api.Preference().words,
         metavar="fastest|simplest[=1%]",
         help=f"{what}: that with the fewest devices, then the fewest crossing edges, at most 1 %% (or what you say) "
-        "slower. Both are in the report",
+        "slower. Both are in the report (default %(default)s)",
     )
 
 
