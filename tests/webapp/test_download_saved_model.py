@@ -126,7 +126,7 @@ def test_with_fetches_in_place_of_a_signature_there_is_a_graphdef_alone(client: 
     assert reason in client.get(f"/runs/{run.id}/").content.decode()
     response = client.get(f"/runs/{run.id}/placed.zip", headers=JSON)
     assert (response.status_code, response.json()) == (409, {"errors": {"": [reason]}})
-    assert client.get(f"/runs/{run.id}/placed.pb").content.count(b"/device:GPU:") == 4
+    assert content_of(client.get(f"/runs/{run.id}/placed.pb")).count(b"/device:GPU:") == 4
 
 
 def test_of_another_file_there_is_no_saved_model(client: Client, real_graph: Graph) -> None:

@@ -113,7 +113,7 @@ def test_a_method_that_does_not_search_from_a_start_says_so(
 def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["place", graph, "--cluster", SMALL_CLUSTER, "--method", "random", "--evaluations", "5"]
     assert main(command) == 3
-    assert "B more than the 100 B of GPU 0; use more or larger devices" in capsys.readouterr().err
+    assert "the variables need 250 B, more than the 100 B of all devices together" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
