@@ -17,6 +17,7 @@ from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
+from tests.webapp.downloads import content_of
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event, SavedState
@@ -121,7 +122,7 @@ def _ask(client: Client, address: str) -> list[Any]:
     response = client.get(address)
     if response.status_code != 200:
         return [response.status_code, None]
-    return [200, _answer(address, response.headers["Content-Type"], response.content)]
+    return [200, _answer(address, response.headers["Content-Type"], content_of(response))]
 
 
 def _answer(address: str, content_type: str, content: bytes) -> Any:

@@ -127,12 +127,12 @@ def test_who_can_do_nothing_is_a_row_with_a_reason(
     command = ["compare", graph, "--cluster", SMALL_CLUSTER, "--methods", methods, "--evaluations", "5", "--seeds", "1"]
     assert main([*command, "--out", str(tmp_path)]) == 3
     told = capsys.readouterr()
-    assert "- CPU only: the cluster has no CPU" in told.out
-    assert "B more than the 100 B of GPU 0" in told.out
+    for label in ("CPU only", "Single device"):
+        assert f"- {label}: the variables need 250 B, more than the 100 B of all devices together" in told.out
     assert "2/2 done" in told.err
     cpu_only, one = report_in(tmp_path)["rows"]
     assert (cpu_only["feasible"], cpu_only["step_time_us"]) == (False, None)
-    assert (one["feasible"], one["peak_bytes"][0] > 100) == (False, True)
+    assert (one["feasible"], one["step_time_us"]) == (False, None)
 
 
 def test_a_method_that_crashes_is_a_row_and_is_tried_again(
@@ -163,7 +163,7 @@ def test_a_graph_that_no_method_could_place_is_refused_at_once(
     path.write_text(json.dumps(fixed))
     assert main(["compare", str(path), *OPTIONS, "--out", str(out)]) == 2
     line = "op_3: it is fixed to /device:GPU:7, which is not in the cluster; allowed: /device:GPU:0, /device:GPU:1"
-    assert capsys.readouterr().err.splitlines()[-1] == line
+    assert capsys.readouterr().err.splitlines()[-1] == f"{line}, or --drop-devices"
     assert not out.exists()
 
 
