@@ -209,7 +209,8 @@ def whole(run: Run) -> tuple[list[Any], Any]:
         event.pop("elapsed_seconds", None)
         event.pop("wall_seconds", None)
         event.get("report", {}).pop("wall_seconds", None)
-        event.get("report", {}).get("robustness", {}).pop("seconds", None)
+        for part in ("robustness", "simplest"):
+            event.get("report", {}).get(part, {}).pop("seconds", None)
     return events, run.answer.device_of_group
 
 
