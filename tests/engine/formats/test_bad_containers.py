@@ -235,7 +235,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "pickle as meta": (".meta", b"\x80\x04\x95]\x94.", f"this is a pickle, which is never read{META}"),
     "GraphDef as meta": (".meta", GRAPH, f"this is a GraphDef, whose suffix is .pb{META}"),
     "SavedModel as meta": (".meta", GOOD, f"this is a SavedModel (saved_model.pb){META}"),
-    "text as meta": (".meta", b"meta_info_def {\n}\n", f"{NO_META}: byte 14 begins no field{META}"),
+    "text as meta": (".meta", b"meta_info_def {\n}\n", f"the file holds no graph{META}"),
     "cut meta": (
         ".meta",
         meta_graph()[:-1],

@@ -134,7 +134,7 @@ def _ran_by_hand(path: Path, folder: Path, keeps_pins: bool) -> Json:
     rng = np.random.default_rng(0)
     devices = random_devices(graph, classes, 2, rng) if keeps_pins else rng.integers(0, 2, classes.max() + 1)[classes]
     of_op = {name: f"/device:GPU:{device}" for name, device in zip(graph.op_names, devices.tolist(), strict=True)}
-    content = with_devices(graph, source.read_bytes(), ".pb", of_op, ".pb", short=True, keep_pins=keeps_pins)
+    content = with_devices(graph, None, source.read_bytes(), ".pb", of_op, ".pb", short=True, keep_pins=keeps_pins)
     placed, unplaced = v1.GraphDef.FromString(content), v1.GraphDef.FromString(content)
     for node, plain in zip(placed.node, unplaced.node, strict=True):
         node.device, plain.device = node.device.replace("GPU", "CPU"), ""
