@@ -14,7 +14,8 @@ from tests.fuzz.mutators import json_texts, safetensors_files, token_texts, wire
 from tests.fuzz.seeds import seeds_by_hand
 
 SEEDS = seeds_by_hand()
-OF_SUFFIX = {seed.suffix: seed.content for seed in SEEDS}
+OF_SUFFIX = {seed.suffix: seed.content for seed in reversed(SEEDS)}
+"""the first seed of each"""
 ALL = [(suffix, mutator) for suffix, mutators in MUTATORS.items() for mutator in dict.fromkeys((*mutators, *OF_ANY))]
 TRIES = 30
 

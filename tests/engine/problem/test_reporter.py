@@ -120,13 +120,14 @@ def test_a_sub_problem_has_the_seconds_that_are_left() -> None:
     assert [each.ledger.spent for each in (own, problem)] == [True, True]
 
 
-def test_states_go_through_the_caller_and_not_too_often() -> None:
+def test_states_go_through_the_caller_the_first_after_a_second_and_not_too_often() -> None:
     now = [0.0]
     problem = small_problem(1).with_budget(Budget(100), clock=lambda: now[0])
     heard = heard_by(problem)
     inner = problem.with_states(lambda state: b"stage 1: " + state).with_states(lambda state: state + b"!")
     assert inner.ledger is problem.ledger
-    for seconds, state in ((4.9, b"early"), (5.0, b"first"), (9.9, b"early"), (10.0, b"second")):
+    early, times = b"early", {1.0: b"1", 3.0: b"2", 7.0: b"3", 12.0: b"4", 17.0: b"5"}
+    for seconds, state in sorted([*times.items(), *((seconds - 0.1, early) for seconds in times)]):
         now[0] = seconds
         inner.save(lambda state=state: state, 5.0)  # type: ignore[misc]  # bound now
-    assert heard == [PlacerState(b"stage 1: first!"), PlacerState(b"stage 1: second!")]
+    assert heard == [PlacerState(b"stage 1: " + state + b"!") for state in times.values()]
