@@ -14,8 +14,9 @@ from tests.fuzz.mutators import json_texts, safetensors_files, token_texts, wire
 from tests.fuzz.seeds import seeds_by_hand
 
 SEEDS = seeds_by_hand()
-OF_SUFFIX = {seed.suffix: seed.content for seed in reversed(SEEDS)}
-"""the first seed of each"""
+BINARY_META = next(seed.content for seed in SEEDS if seed.suffix == ".meta")
+OF_SUFFIX = {seed.suffix: seed.content for seed in SEEDS} | {".meta": BINARY_META}
+"""a seed of each, of `.meta` a binary one, as its mutators take it"""
 ALL = [(suffix, mutator) for suffix, mutators in MUTATORS.items() for mutator in dict.fromkeys((*mutators, *OF_ANY))]
 TRIES = 30
 
