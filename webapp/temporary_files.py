@@ -5,18 +5,20 @@ ends, however it ends. Whoever makes a folder first removes those that nobody ho
 temporary folder, which nobody may ever empty.
 """
 
-import atexit
 import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 from django.conf import settings
 
 FOLDER = "temporary"
+AFTER_OTHERS = -1000
+"""priority at exit: multiprocessing empties its own folder, which lies in this one, at -100"""
 
 
 def use_own_folder() -> None:
@@ -24,14 +26,12 @@ def use_own_folder() -> None:
     folder, handle = _made()
     tempfile.tempdir = str(folder)
     os.environ["TMPDIR"] = str(folder)
-    owner = os.getpid()
 
     def remove() -> None:
-        if os.getpid() == owner:  # not in a forked process
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(handle)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
-    atexit.register(remove)
+    Finalize(None, remove, exitpriority=AFTER_OTHERS)  # does nothing in a forked process
 
 
 @contextmanager

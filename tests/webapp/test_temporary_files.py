@@ -14,12 +14,13 @@ from webapp.backups.archive import ArchiveWriter
 from webapp.temporary_files import temporary_folder
 
 PROCESS = """
-import os, subprocess, sys, tempfile, time
+import multiprocessing.util, os, subprocess, sys, tempfile, time
 from django.conf import settings
 settings.configure(DATA_FOLDER=sys.argv[1])
 from webapp.temporary_files import use_own_folder
 use_own_folder()
 tempfile.mkdtemp(prefix="placeto-")
+multiprocessing.util.get_temp_dir()  # which the library removes at exit
 forked = os.fork()
 if forked:
     child = "import tempfile; tempfile.mkdtemp(prefix='of-a-child-')"
@@ -41,14 +42,18 @@ def folder(data_folder: Path) -> Path:
 def process(data_folder: Path) -> Iterator["subprocess.Popen[str]"]:
     """A process with temporary files, which has forked another."""
     started = subprocess.Popen(
-        [sys.executable, "-c", PROCESS, str(data_folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROCESS, str(data_folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     yield started
     started.kill()
     started.wait()
-    assert started.stdin is not None and started.stdout is not None
-    started.stdin.close()
-    started.stdout.close()
+    for stream in (started.stdin, started.stdout, started.stderr):
+        assert stream is not None
+        stream.close()
 
 
 def names(folder: Path) -> list[str]:
@@ -66,10 +71,10 @@ def next_start(folder: Path) -> list[str]:
 def test_a_start_removes_what_killed_processes_left(folder: Path, process: "subprocess.Popen[str]") -> None:
     assert process.stdout is not None
     forked = int(process.stdout.readline())
-    assert next_start(folder) == ["of-a-child", "placeto"], "it lives"
+    assert next_start(folder) == ["of-a-child", "placeto", "pymp"], "it lives"
     process.kill()
     process.wait()
-    assert next_start(folder) == ["of-a-child", "placeto"], "what it forked may use them"
+    assert next_start(folder) == ["of-a-child", "placeto", "pymp"], "what it forked may use them"
     os.kill(forked, signal.SIGKILL)
     while (Path("/proc") / str(forked)).exists() and f"{forked} (python) Z" not in stat_of(forked):
         pass
@@ -86,12 +91,13 @@ def stat_of(process_id: int) -> str:
 
 @pytest.mark.slow
 def test_a_process_that_ends_well_removes_its_own(folder: Path, process: "subprocess.Popen[str]") -> None:
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     forked = int(process.stdout.readline())
     os.kill(forked, signal.SIGKILL)
     process.stdin.write("\n")
     process.stdin.close()
     assert process.wait() == 0
+    assert process.stderr.read() == ""
     assert list(folder.iterdir()) == []
 
 
