@@ -20,6 +20,7 @@ from engine.child.parent import (
     run_in_child,
 )
 from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
+from engine.costs.cost_model import CostedGraph
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters, layers_of
 from engine.costs.measured import MeasuredCosts, step_stats_of
@@ -216,15 +217,23 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = dataclasses.replace(
-        file.origin,
-        notes=(*file.origin.notes, *notes_on_devices(file.graph.graph)),
-        layers=layers_of(file.graph.graph, costed.costs, _held(file.graph.messages)),
-    )
-    for part in (file.graph.graph, costed.costs, costed.added_to(origin)):
+    origin = with_findings(file.origin, file.graph.graph, costed, file.graph.messages)
+    for part in (file.graph.graph, costed.costs, origin):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
+
+
+def with_findings(
+    origin: Origin, graph: ComputationGraph, costed: CostedGraph, messages: GraphMessages | None
+) -> Origin:
+    """`origin` with what is found when the costs are known: notes on devices, layers, what `costed` says."""
+    with_layers = dataclasses.replace(
+        origin,
+        notes=(*origin.notes, *notes_on_devices(graph)),
+        layers=layers_of(graph, costed.costs, _held(messages)),
+    )
+    return costed.added_to(with_layers)
 
 
 def _held(messages: GraphMessages | None) -> HeldParameters | None:

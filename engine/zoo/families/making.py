@@ -12,9 +12,9 @@ from engine.child.parent import ReportProgress, Results, no_progress, publish
 from engine.clusters.device_kinds import COSTED_KINDS
 from engine.costs.estimated import estimates_of
 from engine.events import Json
+from engine.formats.reading import AS_IT_IS, with_findings
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
-from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.prepared import PreparedGraph
@@ -22,7 +22,6 @@ from engine.zoo import definition
 from engine.zoo.families.cache import framed
 
 SUFFIX = ".pb"
-AS_IT_IS = ReadingOptions()
 LOADING = "loading TensorFlow, once a child"
 
 
@@ -69,7 +68,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")
-    origin = estimates.added_to(Origin(SUFFIX, AS_IT_IS.to_json()))
+    origin = with_findings(Origin(SUFFIX, AS_IT_IS.to_json()), graph, estimates, messages)
     return PreparedGraph(graph, estimates.costs, grouping, origin).to_bytes()
 
 

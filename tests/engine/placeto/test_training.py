@@ -212,7 +212,8 @@ def test_a_long_batch_is_left_when_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert problem.ledger.used < 100
 
 
-def test_states_are_told_as_often_as_asked() -> None:
+def test_states_are_told_as_often_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.problem.reporter.FIRST_STATE_SECONDS", 3600.0)
     counts = []
     for seconds in (0.0, 3600.0):
         heard = train(random_problem(6, evaluations=160), {"checkpoint_seconds": seconds})
