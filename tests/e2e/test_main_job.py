@@ -94,7 +94,8 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
 
     with page.expect_download() as download:
         part(page, "downloads").locator("summary").click()
-        page.get_by_role("link", name="Placed GraphDef (.pb)").click()
+        best = part(page, "downloads").locator("[data-files=best]")
+        best.get_by_role("link", name="Placed GraphDef (.pb)").click()
     placed = tmp_path / "placed.pb"
     download.value.save_as(placed)
     order: dict[str, Any] = {"plain": str(training_graph), "placed": str(placed)}

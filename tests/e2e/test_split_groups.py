@@ -58,7 +58,7 @@ def placed_graph_has_them(page: Page, group: int) -> None:
     menu = part(page, "downloads")
     menu.locator("summary").click()
     with page.expect_download() as download:
-        menu.get_by_role("link", name="Placed GraphDef as text").click()
+        menu.locator("[data-files=best]").get_by_role("link", name="Placed GraphDef as text").click()
     text = Path(download.value.path()).read_text()
     device_of = dict(re.findall(r'name: "([^"]+)"\s+op: "[^"]+".*?device: "[^"]*(/device:GPU:\d)"', text, re.DOTALL))
     assert len(device_of) == TREES * OPS
