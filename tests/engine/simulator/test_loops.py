@@ -1,17 +1,19 @@
 """Loops: an Exit waits for the last trip, a cycle for all that it takes from outside; compared with the slow twin."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Contention
+from engine.graphs import loop_order
 from engine.graphs.cycles import a_cycle
-from engine.graphs.graph import CONTROL
+from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.loop_order import with_loop_order
 from engine.simulator import Simulator
-from tests.engine.simulator.cases import cluster_of
+from tests.engine.simulator.cases import cluster_of, make_graph
 from tests.engine.simulator.drawn_loops import LoopDrawing
 from tests.engine.simulator.loops_beside_twin import drawn_pair
 from tests.engine.simulator.unrolled import LoopedGraph, LoopedOp
@@ -112,10 +114,26 @@ def test_an_exit_waits_for_its_own_variable_and_for_the_condition_alone() -> Non
     assert not {source for source, target in added if target == "layer/merge"}, "the counter waits for nothing"
 
 
-def test_the_order_is_added_once() -> None:
-    looped, _ = joined(recurrent_layer("layer", "start", 3)).as_loops()
-    ordered = with_loop_order(looped)
-    assert with_loop_order(ordered).edge_count == ordered.edge_count > looped.edge_count
+def shuffled(graph: ComputationGraph, rng: np.random.Generator) -> ComputationGraph:
+    """The same graph with its ops in another order of the file."""
+    place = rng.permutation(graph.op_count)
+    op_at = np.argsort(place)
+    edges = zip(place[graph.edge_target], place[graph.edge_source], graph.edge_output.tolist(), strict=True)
+    return make_graph(
+        tuple(graph.op_names[op] for op in op_at),
+        [(int(source), int(target), output) for target, source, output in sorted(edges)],
+        [graph.op_types[op] for op in op_at],
+        place[graph.back_edges].tolist(),
+    )
+
+
+@pytest.mark.parametrize("seed", [*range(20), 268])
+def test_the_order_is_added_once(seed: int) -> None:
+    """A stored graph has its order already, and gets no other when it is loaded."""
+    rng = np.random.default_rng(seed)
+    drawn, _ = LoopDrawing(rng, deepest=3).graph.as_loops()
+    ordered = with_loop_order(shuffled(drawn, rng))
+    assert with_loop_order(ordered).edge_count == ordered.edge_count
 
 
 def test_a_condition_of_many_variables_needs_few_edges() -> None:
@@ -133,6 +151,122 @@ def test_a_condition_of_many_variables_needs_few_edges() -> None:
     assert ordered.edge_count - looped.edge_count < 6 * count
     timeline = Simulator(ordered, costs, cluster_of(1)).timeline(np.zeros(len(ops), dtype=np.int32))
     assert timeline.step_time_us == 0
+
+
+LOOP, LOOKS = ("while",), frozenset({"while"})
+
+
+@pytest.mark.parametrize("seen_through", ["branch", "identity"])
+def test_an_exit_waits_for_a_variable_that_the_condition_looks_at_in_a_branch(seen_through: str) -> None:
+    """A counter beside a slow variable, at which a `cond` in the condition looks, as TensorFlow 1 writes it."""
+    seen = "slow/merge" if seen_through == "branch" else "seen"
+    ops = [
+        LoopedOp("start", "Const", ()),
+        *(LoopedOp(f"{name}/enter", "Enter", ("start",)) for name in ("count", "slow")),
+        *(
+            LoopedOp(f"{name}/merge", "Merge", (f"{name}/enter", f"{name}/next"), LOOP, LOOKS)
+            for name in ("count", "slow")
+        ),
+        LoopedOp("which", "Const", ("^count/merge",), LOOP, LOOKS),
+        LoopedOp("seen", "Identity", ("slow/merge",), LOOP, LOOKS),
+        LoopedOp("branch", "Switch", (seen, "which"), LOOP, LOOKS),
+        LoopedOp("test", "Less", ("branch",), LOOP, LOOKS, time_us=1.0),
+        LoopedOp("cond", "LoopCond", ("test",), LOOP, LOOKS),
+        *(LoopedOp(f"{name}/switch", "Switch", (f"{name}/merge", "cond"), LOOP, LOOKS) for name in ("count", "slow")),
+        LoopedOp("body", "MatMul", ("slow/switch",), LOOP, time_us=100.0),
+        LoopedOp("count/next", "NextIteration", ("count/switch",), LOOP),
+        LoopedOp("slow/next", "NextIteration", ("body",), LOOP),
+        LoopedOp("count/exit", "Exit", ("count/switch",)),
+        LoopedOp("slow/exit", "Exit", ("slow/switch",)),
+        LoopedOp("after", "MatMul", ("count/exit",), time_us=1000.0),
+    ]
+    graph = LoopedGraph(ops, {"while": 3})
+    devices = np.array([op.name.startswith("count/") or op.name == "after" for op in ops], dtype=np.int32)
+    looped, costs = graph.as_loops()
+    cluster = cluster_of(2, link_rest_us=0, op_rest_us=0)
+    assert Simulator(with_loop_order(looped), costs, cluster).timeline(devices).step_time_us == 3 * 100 + 4 + 1000
+    unrolled, unrolled_costs, unrolled_devices = graph.unrolled(devices)
+    assert Simulator(unrolled, unrolled_costs, cluster).timeline(unrolled_devices).step_time_us == 3 * 100 + 4 + 1000
+
+
+def entered(*ways: LoopedOp, body: tuple[str, ...], merged: str) -> LoopedGraph:
+    """A loop of one variable, which enters by `ways` and whose Merge takes `merged`; `body` is what its body takes."""
+    ops = [
+        LoopedOp("start", "Const", ()),
+        *ways,
+        LoopedOp("merge", "Merge", (merged, "next"), LOOP, LOOKS),
+        LoopedOp("cond", "LoopCond", ("merge",), LOOP, LOOKS, time_us=1.0),
+        LoopedOp("switch", "Switch", ("merge", "cond"), LOOP, LOOKS),
+        LoopedOp("body", "MatMul", ("switch", *body), LOOP, time_us=10.0),
+        LoopedOp("next", "NextIteration", ("body",), LOOP),
+        LoopedOp("exit", "Exit", ("switch",)),
+    ]
+    return LoopedGraph(ops, {"while": 5})
+
+
+ENTER = LoopedOp("enter", "Enter", ("start",))
+ODD_ENTRIES = {
+    "an op between Enter and Merge": entered(
+        ENTER, LoopedOp("between", "Identity", ("enter",)), body=(), merged="between"
+    ),
+    "an Enter that serves the body too": entered(
+        ENTER, LoopedOp("beside", "Neg", ("enter",)), body=("beside",), merged="enter"
+    ),
+    "an Enter that the body waits for": entered(
+        ENTER, LoopedOp("beside", "Const", ("^enter",)), body=("beside",), merged="enter"
+    ),
+    "no Enter": entered(body=(), merged="start"),
+}
+
+
+@pytest.mark.parametrize("entry", ODD_ENTRIES)
+def test_however_a_variable_enters_its_loop_takes_all_trips(entry: str) -> None:
+    looped, costs = ODD_ENTRIES[entry].as_loops()
+    ordered = with_loop_order(looped)
+    assert with_loop_order(ordered).edge_count == ordered.edge_count
+    timeline = Simulator(ordered, costs, cluster_of(1, op_rest_us=0)).timeline(
+        np.zeros(looped.op_count, dtype=np.int32)
+    )
+    assert timeline.start_us[-1] == 5 * 10 + 6
+
+
+def test_very_deep_loops_are_ordered_in_few_walks_over_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 loops inside each other: each has an Enter, a Merge, a LoopCond, a Switch, a NextIteration and an Exit."""
+    walks: list[int] = []
+
+    def counted(*of_level: Any) -> Any:
+        walks.append(len(of_level))
+        return find_cycles(*of_level)
+
+    find_cycles = loop_order._cycles
+    monkeypatch.setattr(loop_order, "_cycles", counted)
+    depth = 200
+    down = [
+        (f"{part}{at}", part, inputs)
+        for at in range(depth)
+        for part, inputs in (
+            ("Enter", [f"Switch{at - 1}"] if at else []),
+            ("Merge", [f"Enter{at}", f"NextIteration{at}"]),
+            ("LoopCond", [f"Merge{at}"]),
+            ("Switch", [f"Merge{at}", f"LoopCond{at}"]),
+        )
+    ]
+    up = [
+        (f"{part}{at}", part, inputs)
+        for at in reversed(range(depth))
+        for part, inputs in (
+            ("NextIteration", [f"Exit{at + 1}" if at + 1 < depth else f"Switch{at}"]),
+            ("Exit", [f"Switch{at}"]),
+        )
+    ]
+    at = {name: index for index, (name, _, _) in enumerate(down + up)}
+    edges = [(at[source], at[name], 0) for name, _, inputs in down + up for source in inputs if at[source] < at[name]]
+    back = [(at[f"NextIteration{loop}"], at[f"Merge{loop}"]) for loop in range(depth)]
+    graph = make_graph(tuple(at), edges, [op_type for _, op_type, _ in down + up], back)
+    ordered = with_loop_order(graph)
+    assert not a_cycle(np.stack([ordered.edge_source, ordered.edge_target], axis=1), ordered.op_count)
+    assert ordered.edge_count - graph.edge_count == depth, "each Exit waits for its NextIteration"
+    assert len(walks) == loop_order.MOST_LEVELS
 
 
 @pytest.mark.parametrize("seed", range(40))
