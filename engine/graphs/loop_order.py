@@ -138,8 +138,9 @@ def _start_edges(
 
     The first variable of a cycle enters after all that comes from outside, the cycle's other variables after it.
     """
-    edges = np.stack([graph.edge_source, graph.edge_target], axis=1)
-    cycle = _cycles(np.concatenate((edges, closing)), inside, graph.op_count)
+    within = np.stack([graph.edge_source, graph.edge_target], axis=1)
+    edges = np.concatenate((within, closing))
+    cycle = _cycles(edges, inside, graph.op_count)
     merges = np.unique(closing[:, 1])
     entry = _entries(graph, merges, cycle)
     _, first_of_cycle = np.unique(cycle[merges], return_index=True)
@@ -147,7 +148,7 @@ def _start_edges(
     hub_of_cycle[cycle[merges[first_of_cycle]]] = entry[first_of_cycle]
     hubs = hub_of_cycle[cycle[merges]]
     yield from _apart(hubs, entry)
-    by_target = edges[np.argsort(edges[:, 1], kind="stable")]
+    by_target = within[np.argsort(within[:, 1], kind="stable")]
     begin, beyond = (np.searchsorted(by_target[:, 1], entry, side) for side in ("left", "right"))
     for hub, first, last in zip(hubs.tolist(), begin.tolist(), beyond.tolist(), strict=True):
         yield from ((source, hub) for source in by_target[first:last, 0].tolist() if source != hub)

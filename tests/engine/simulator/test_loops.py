@@ -189,6 +189,26 @@ def test_an_exit_waits_for_a_variable_that_the_condition_looks_at_in_a_branch(se
     assert Simulator(unrolled, unrolled_costs, cluster).timeline(unrolled_devices).step_time_us == 3 * 100 + 4 + 1000
 
 
+def test_a_variable_that_follows_another_waits_for_it() -> None:
+    """`after` is in each trip what `before` was in the trip before it; what uses it cannot run ahead."""
+    both = ("before", "after")
+    ops = [
+        LoopedOp("start", "Const", ()),
+        *(LoopedOp(f"{name}/enter", "Enter", ("start",)) for name in both),
+        *(LoopedOp(f"{name}/merge", "Merge", (f"{name}/enter", f"{name}/next"), LOOP, LOOKS) for name in both),
+        LoopedOp("cond", "LoopCond", ("before/merge",), LOOP, LOOKS),
+        *(LoopedOp(f"{name}/switch", "Switch", (f"{name}/merge", "cond"), LOOP, LOOKS) for name in both),
+        LoopedOp("slow", "MatMul", ("before/switch",), LOOP, time_us=100.0),
+        LoopedOp("user", "MatMul", ("after/switch",), LOOP, time_us=10.0),
+        LoopedOp("before/next", "NextIteration", ("slow",), LOOP),
+        LoopedOp("after/next", "NextIteration", ("slow",), LOOP),
+    ]
+    looped, costs = LoopedGraph(ops, {"while": 4}).as_loops()
+    devices = np.array([op.name == "user" for op in ops], dtype=np.int32)
+    cluster = cluster_of(2, link_rest_us=0, op_rest_us=0)
+    assert Simulator(with_loop_order(looped), costs, cluster).timeline(devices).step_time_us == 4 * 100 + 4 * 10
+
+
 def entered(*ways: LoopedOp, body: tuple[str, ...], merged: str) -> LoopedGraph:
     """A loop of one variable, which enters by `ways` and whose Merge takes `merged`; `body` is what its body takes."""
     ops = [
