@@ -152,3 +152,24 @@ def test_what_is_passed_on_stays_until_its_last_user_has_ended(tmp_path: Path) -
     first, second = peaks(graph, costs, cluster_of(2), devices)
     assert 8000 <= first <= 8016
     assert 8000 <= second <= 8016, "the copy of a, which b passes on to c and d, and d"
+
+
+def test_a_temporary_variable_is_held_from_its_op_on(tmp_path: Path) -> None:
+    """TensorFlow 1 sums gradients in one: x, the temporary, which the sum and what destroys it share, and no more."""
+    name = 'attr { key: "var_name" value { s: "t" } }'
+    nodes = (
+        op("temporary", "TemporaryVariable", attributes=f"{DTYPE} {shape(1000)} {name}"),
+        op("assigned", "Assign", "temporary", "x"),
+        op("added", "AssignAdd", "assigned", "x"),
+        op("value", "DestroyTemporaryVariable", "added", attributes=f"{FLOATS} {name}"),
+        op("negative", "Neg", "value"),
+    )
+    graph, costs = costed(tmp_path, feed("x", 1000), *nodes)
+    found = buffers(graph, costs)
+    assert [found[each] for each in ("temporary", "assigned", "added", "value")] == [
+        "own",
+        "temporary",
+        "assigned",
+        "added",
+    ]
+    assert peaks(graph, costs, cluster_of(1), [0] * graph.op_count) == [8000]
