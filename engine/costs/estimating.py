@@ -46,6 +46,8 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import shared_resource
 from engine.graphs.tensorflow.op_types import ENTERS, HANDLES, INPUTS, READS, VARIABLES
 
+HANDLE_TYPES = {"Placeholder": "dtype", "_Arg": "T"}
+"""type of an op that is fed → its attribute with the type of what it gets"""
 STAGE = "estimating the costs"
 STEPS = 6
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
@@ -90,7 +92,7 @@ def estimate(
         _evaluate(messages, to_cost, options, found)
     _leave_out_idle_inputs(messages, found)
     _require_names(options, found, messages)
-    _add_captured(persistent_bytes, to_cost, found)
+    _add_read(persistent_bytes, to_cost, found)
     unknown, work = found.unknown, found.work
     float_type = float_types(to_cost.nodes, found.outputs)
     source = np.where(found.bounded, CostSource.BOUNDED, CostSource.ESTIMATED)
@@ -401,13 +403,21 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
     return found
 
 
-def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
-    """Add the bytes of captured variables: their handles are fed, so only their readers show their shapes."""
-    captured = {
-        node.name: index
-        for index, node in enumerate(to_cost.nodes)
-        if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
-    }
+def _is_handle_of_variable(node: Message) -> bool:
+    """Whether the op's output may be a variable's handle, its own or one that is fed."""
+    if node.op in HANDLE_TYPES:
+        return bool(node.attr[HANDLE_TYPES[node.op]].type == types_pb2.DT_RESOURCE)
+    return bool(node.op == "VarHandleOp")
+
+
+def _add_read(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
+    """Add the bytes of variables whose handles do not show them, fed ones and those of open shapes: readers do."""
+    first_of_resource: dict[tuple[str, bytes, bytes], int] = {}
+    captured: dict[str, int] = {}
+    for index, node in enumerate(to_cost.nodes):
+        if _is_handle_of_variable(node):
+            resource = shared_resource(node)
+            captured[node.name] = index if resource is None else first_of_resource.setdefault(resource, index)
     handle_of_name = passed_on(to_cost.nodes, captured)
     shapes = estimate.shapes
     for index, node in enumerate(to_cost.nodes):

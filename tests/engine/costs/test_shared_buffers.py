@@ -173,3 +173,27 @@ def test_a_temporary_variable_is_held_from_its_op_on(tmp_path: Path) -> None:
         "added",
     ]
     assert peaks(graph, costs, cluster_of(1), [0] * graph.op_count) == [8000]
+
+
+OPEN = 'attr { key: "shape" value { shape { unknown_rank: true } } }'
+KNOWN = 'attr { key: "_output_shapes" value { list { shape { dim { size: 1000 } } } } }'
+RESOURCE = 'attr { key: "T" value { type: DT_RESOURCE } }'
+
+
+def test_a_variable_whose_readers_alone_show_its_shape_counts_once(tmp_path: Path) -> None:
+    """Two handles of one variable of open shape, and an argument of a function that is one."""
+    shared = f'{DTYPE} {OPEN} attr {{ key: "shared_name" value {{ s: "w" }} }}'
+    nodes = (
+        op("w", "VarHandleOp", attributes=shared),
+        op("again", "VarHandleOp", attributes=shared),
+        op("argument", "_Arg", attributes=f'{RESOURCE} attr {{ key: "index" value {{ i: 0 }} }}'),
+        op("passed", "Identity", "argument", attributes=RESOURCE),
+        *(
+            op(f"{handle}/read", "ReadVariableOp", handle, attributes=f"{DTYPE} {KNOWN}")
+            for handle in ("w", "again", "passed")
+        ),
+        *(op(f"{handle}/used", "Neg", f"{handle}/read") for handle in ("w", "again", "passed")),
+    )
+    graph, costs = costed(tmp_path, *nodes)
+    held = {name: size for name, size in zip(graph.op_names, costs.persistent_bytes.tolist(), strict=True) if size}
+    assert held == {"w": 4000, "argument": 4000}
