@@ -48,6 +48,7 @@ from engine.graphs.tensorflow.op_types import ENTERS, HANDLES, INPUTS, READS, VA
 
 HANDLE_TYPES = {"Placeholder": "dtype", "_Arg": "T"}
 """type of an op that is fed → its attribute with the type of what it gets"""
+REF_VARIABLES = VARIABLES - {"VarHandleOp"}
 STAGE = "estimating the costs"
 STEPS = 6
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
@@ -404,28 +405,29 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
 
 
 def _is_handle_of_variable(node: Message) -> bool:
-    """Whether the op's output may be a variable's handle, its own or one that is fed."""
+    """Whether the op's output is a variable's handle, fed or not, or a ref to a variable."""
     if node.op in HANDLE_TYPES:
         return bool(node.attr[HANDLE_TYPES[node.op]].type == types_pb2.DT_RESOURCE)
-    return bool(node.op == "VarHandleOp")
+    return node.op in VARIABLES
 
 
 def _add_read(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
-    """Add the bytes of variables whose handles do not show them, fed ones and those of open shapes: readers do."""
+    """Add the bytes of variables whose handles do not show them (fed handles, open shapes): what is read does."""
     first_of_resource: dict[tuple[str, bytes, bytes], int] = {}
-    captured: dict[str, int] = {}
+    handles: dict[str, int] = {}
     for index, node in enumerate(to_cost.nodes):
         if _is_handle_of_variable(node):
             resource = shared_resource(node)
-            captured[node.name] = index if resource is None else first_of_resource.setdefault(resource, index)
-    handle_of_name = passed_on(to_cost.nodes, captured)
+            handles[node.name] = index if resource is None else first_of_resource.setdefault(resource, index)
+    handle_of_name = passed_on(to_cost.nodes, handles)
     shapes = estimate.shapes
     for index, node in enumerate(to_cost.nodes):
-        name = handle_of_name.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
-        handle = None if name is None else captured[name]
+        read = node.input[0] if node.op == READS and node.input else node.name if node.op in REF_VARIABLES else ""
+        name = handle_of_name.get(read.partition(":")[0])
+        handle = None if name is None else handles[name]
         if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
             read_bytes = shapes.bytes[shapes.offset[index]]
             persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)
     for index, size in estimate.read_in_calls.items():
         if (name := handle_of_name.get(to_cost.nodes[index].name)) is not None:
-            persistent_bytes[captured[name]] = max(persistent_bytes[captured[name]], size)
+            persistent_bytes[handles[name]] = max(persistent_bytes[handles[name]], size)

@@ -181,13 +181,15 @@ RESOURCE = 'attr { key: "T" value { type: DT_RESOURCE } }'
 
 
 def test_a_variable_whose_readers_alone_show_its_shape_counts_once(tmp_path: Path) -> None:
-    """Two handles of one variable of open shape, and an argument of a function that is one."""
+    """Two handles of one variable of open shape, a fed handle, and a variable of TensorFlow 1."""
     shared = f'{DTYPE} {OPEN} attr {{ key: "shared_name" value {{ s: "w" }} }}'
     nodes = (
         op("w", "VarHandleOp", attributes=shared),
         op("again", "VarHandleOp", attributes=shared),
         op("argument", "_Arg", attributes=f'{RESOURCE} attr {{ key: "index" value {{ i: 0 }} }}'),
         op("passed", "Identity", "argument", attributes=RESOURCE),
+        op("ref", "VariableV2", attributes=f"{DTYPE} {OPEN} {KNOWN}"),
+        op("ref/read", "Identity", "ref", attributes=f"{FLOATS} {KNOWN}"),
         *(
             op(f"{handle}/read", "ReadVariableOp", handle, attributes=f"{DTYPE} {KNOWN}")
             for handle in ("w", "again", "passed")
@@ -196,4 +198,4 @@ def test_a_variable_whose_readers_alone_show_its_shape_counts_once(tmp_path: Pat
     )
     graph, costs = costed(tmp_path, *nodes)
     held = {name: size for name, size in zip(graph.op_names, costs.persistent_bytes.tolist(), strict=True) if size}
-    assert held == {"w": 4000, "argument": 4000}
+    assert held == {"w": 4000, "argument": 4000, "ref": 4000}
