@@ -69,7 +69,11 @@ def _end_edges(graph: ComputationGraph) -> Iterator[tuple[int, int]]:
     """(op, Exit that waits for it) of all loops."""
     source, target = _edges_without_order(graph)
     consumers, producers = adjacency(source, target, graph.op_count), adjacency(target, source, graph.op_count)
-    for condition, ends in _ends_of_loops(graph.op_types, consumers, producers, graph.back_edges).items():
+    loops = _ends_of_loops(graph.op_types, consumers, producers, graph.back_edges)
+    for last, merge in graph.back_edges.tolist():
+        consumers[last].append(merge)
+        producers[merge].append(last)
+    for condition, ends in loops.items():
         tested = _tested_by(condition, consumers, producers, ends)
         for merge, exits in ends.exits_of_merge.items():
             yield from _all_wait(ends.nexts_of_merge[merge], exits)
@@ -112,7 +116,10 @@ def _ends_of_loops(
 def _tested_by(
     condition: int, consumers: Sequence[Sequence[int]], producers: Sequence[Sequence[int]], ends: _Ends
 ) -> list[int]:
-    """The variables, by their Merge, that a LoopCond looks at, through any ops of the condition."""
+    """The variables, by their Merge, that a LoopCond looks at, through any ops and loops of the condition.
+
+    `consumers` and `producers` [ops] go along back edges too; those of the loop itself lie behind its Switches.
+    """
     of_condition = _reached_from(
         ends.nexts_of_merge, lambda op: [each for each in consumers[op] if each not in ends.switches]
     )
