@@ -154,33 +154,51 @@ def test_a_condition_of_many_variables_needs_few_edges() -> None:
 
 
 LOOP, LOOKS = ("while",), frozenset({"while"})
+INNER, SEES = ("while", "inner"), frozenset({"while", "inner"})
+SEEN_THROUGH = {
+    "branch": [
+        LoopedOp("which", "Const", ("^count/merge",), LOOP, LOOKS),
+        LoopedOp("seen", "Switch", ("slow/merge", "which"), LOOP, LOOKS),
+    ],
+    "identity and branch": [
+        LoopedOp("which", "Const", ("^count/merge",), LOOP, LOOKS),
+        LoopedOp("same", "Identity", ("slow/merge",), LOOP, LOOKS),
+        LoopedOp("seen", "Switch", ("same", "which"), LOOP, LOOKS),
+    ],
+    "body of a loop": [
+        LoopedOp("zero", "Const", ("^count/merge",), LOOP, LOOKS),
+        LoopedOp("inner/enter", "Enter", ("zero",), LOOP, LOOKS),
+        LoopedOp("inner/constant", "Enter", ("slow/merge",), LOOP, LOOKS),
+        LoopedOp("inner/merge", "Merge", ("inner/enter", "inner/next"), INNER, SEES),
+        LoopedOp("inner/cond", "LoopCond", ("inner/merge",), INNER, SEES),
+        LoopedOp("inner/switch", "Switch", ("inner/merge", "inner/cond"), INNER, SEES),
+        LoopedOp("inner/add", "Add", ("inner/switch", "inner/constant"), INNER, LOOKS),
+        LoopedOp("inner/next", "NextIteration", ("inner/add",), INNER, LOOKS),
+        LoopedOp("seen", "Exit", ("inner/switch",), LOOP, LOOKS),
+    ],
+}
+"""ways by which a condition looks at `slow/merge` other than straight, the last op named `seen`"""
 
 
-@pytest.mark.parametrize("seen_through", ["branch", "identity"])
-def test_an_exit_waits_for_a_variable_that_the_condition_looks_at_in_a_branch(seen_through: str) -> None:
-    """A counter beside a slow variable, at which a `cond` in the condition looks, as TensorFlow 1 writes it."""
-    seen = "slow/merge" if seen_through == "branch" else "seen"
+@pytest.mark.parametrize("way", SEEN_THROUGH)
+def test_an_exit_waits_for_each_variable_at_which_the_condition_looks(way: str) -> None:
+    """A counter beside a slow variable, at which the condition looks in a branch or a loop of its own."""
+    both = ("count", "slow")
     ops = [
         LoopedOp("start", "Const", ()),
-        *(LoopedOp(f"{name}/enter", "Enter", ("start",)) for name in ("count", "slow")),
-        *(
-            LoopedOp(f"{name}/merge", "Merge", (f"{name}/enter", f"{name}/next"), LOOP, LOOKS)
-            for name in ("count", "slow")
-        ),
-        LoopedOp("which", "Const", ("^count/merge",), LOOP, LOOKS),
-        LoopedOp("seen", "Identity", ("slow/merge",), LOOP, LOOKS),
-        LoopedOp("branch", "Switch", (seen, "which"), LOOP, LOOKS),
-        LoopedOp("test", "Less", ("branch",), LOOP, LOOKS, time_us=1.0),
+        *(LoopedOp(f"{name}/enter", "Enter", ("start",)) for name in both),
+        *(LoopedOp(f"{name}/merge", "Merge", (f"{name}/enter", f"{name}/next"), LOOP, LOOKS) for name in both),
+        *SEEN_THROUGH[way],
+        LoopedOp("test", "Less", ("seen",), LOOP, LOOKS, time_us=1.0),
         LoopedOp("cond", "LoopCond", ("test",), LOOP, LOOKS),
-        *(LoopedOp(f"{name}/switch", "Switch", (f"{name}/merge", "cond"), LOOP, LOOKS) for name in ("count", "slow")),
+        *(LoopedOp(f"{name}/switch", "Switch", (f"{name}/merge", "cond"), LOOP, LOOKS) for name in both),
         LoopedOp("body", "MatMul", ("slow/switch",), LOOP, time_us=100.0),
         LoopedOp("count/next", "NextIteration", ("count/switch",), LOOP),
         LoopedOp("slow/next", "NextIteration", ("body",), LOOP),
-        LoopedOp("count/exit", "Exit", ("count/switch",)),
-        LoopedOp("slow/exit", "Exit", ("slow/switch",)),
+        *(LoopedOp(f"{name}/exit", "Exit", (f"{name}/switch",)) for name in both),
         LoopedOp("after", "MatMul", ("count/exit",), time_us=1000.0),
     ]
-    graph = LoopedGraph(ops, {"while": 3})
+    graph = LoopedGraph(ops, {"while": 3, "inner": 2})
     devices = np.array([op.name.startswith("count/") or op.name == "after" for op in ops], dtype=np.int32)
     looped, costs = graph.as_loops()
     cluster = cluster_of(2, link_rest_us=0, op_rest_us=0)
