@@ -121,7 +121,7 @@ class Auto:
     ) -> list[Start]:
         """Evaluate single devices, whole loops, the quick methods, the policy's passes; returns starts for a search."""
         evaluate_one_device(problem)
-        evaluate_whole_loops(problem)
+        evaluate_whole_loops(problem, should_stop)
         starts = [start_of(problem.ledger), *given_start(problem)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)

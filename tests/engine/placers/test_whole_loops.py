@@ -13,7 +13,7 @@ from engine.graphs.loop_order import outermost_loops, with_loop_order
 from engine.placers.auto import Auto
 from engine.placers.whole_loops import MOST_LOOPS, evaluate_whole_loops
 from engine.problem import Budget, PlacementProblem
-from tests.engine.placers.small_problems import small_cluster
+from tests.engine.placers.small_problems import clock_of_evaluations, small_cluster
 from tests.engine.simulator.drawn_loops import LoopDrawing
 from tests.engine.simulator.test_loops import joined, recurrent_layer
 from tests.engine.simulator.unrolled import LoopedGraph
@@ -77,7 +77,7 @@ def best(problem: PlacementProblem) -> NDArray[np.int32]:
 
 def test_two_directions_of_a_layer_are_split() -> None:
     problem = problem_of(*directions())
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     assert problem.ledger.best_step_time_us is not None
     assert 0.5 <= problem.ledger.best_step_time_us / one_device_us(problem) <= 0.53
     (one,), (other,) = loops_apart(problem, best(problem))
@@ -86,7 +86,7 @@ def test_two_directions_of_a_layer_are_split() -> None:
 
 def test_the_loops_of_a_stack_gain_nothing_and_lose_nothing() -> None:
     problem = problem_of(*stack())
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     together_us = one_device_us(problem)
     assert problem.ledger.best_step_time_us is not None
     assert 0.99 * together_us <= problem.ledger.best_step_time_us <= together_us
@@ -100,14 +100,14 @@ def test_drawn_loops_stay_whole_on_allowed_devices(seed: int, devices: int) -> N
     rng = np.random.default_rng(seed)
     graph, costs = LoopDrawing(rng, deepest=2).graph.as_loops()
     problem = problem_of(graph, costs, devices=devices)
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     if problem.ledger.best_step_time_us is not None:
         assert all(len(of_loop) == 1 for of_loop in loops_apart(problem, best(problem)))
         assert problem.ledger.best_step_time_us <= one_device_us(problem) * (1 + 1e-9)
     allowed = rng.random((graph.op_count, devices)) < 0.7
     allowed[~allowed.any(axis=1), -1] = True
     pinned = problem_of(graph, costs, devices=devices, allowed=allowed)
-    evaluate_whole_loops(pinned)
+    evaluate_whole_loops(pinned, lambda: False)
     if pinned.ledger.used:
         assert pinned.respects(best(pinned)[None, :]).all()
 
@@ -117,14 +117,14 @@ def test_a_start_that_fits_is_taken_before_a_faster_one_that_does_not() -> None:
     graph, costs = directions()
     weights = np.array([600 if name.endswith("/recurrent") else 0 for name in graph.op_names])
     problem = problem_of(graph, dataclasses.replace(costs, persistent_bytes=weights), memory_bytes=1000)
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     assert problem.ledger.best_step_time_us is not None, "feasible"
 
 
 @pytest.mark.parametrize("evaluations", [1, 3, 4])
 def test_no_more_is_evaluated_than_the_budget_has(evaluations: int) -> None:
     problem = problem_of(*directions(), evaluations=evaluations)
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     assert problem.ledger.used == evaluations
 
 
@@ -132,7 +132,7 @@ def test_of_many_loops_the_heaviest_are_moved() -> None:
     count = MOST_LOOPS + 4
     graph, costs = layers(*(recurrent_layer(f"layer{at}", "start", 3, time_us=1.0 + at) for at in range(count)))
     problem = problem_of(graph, costs)
-    evaluate_whole_loops(problem)
+    evaluate_whole_loops(problem, lambda: False)
     assert problem.ledger.used == 2 * MOST_LOOPS
     light = np.isin([name.partition("/")[0] for name in graph.op_names], [f"layer{at}" for at in range(4)])
     assert len(set(best(problem)[problem.simulator.group_of_op[light]].tolist())) == 1, "they stay where all was"
@@ -141,8 +141,27 @@ def test_of_many_loops_the_heaviest_are_moved() -> None:
 @pytest.mark.parametrize("parts", [0, 1])
 def test_without_two_loops_or_two_devices_nothing_is_evaluated(parts: int) -> None:
     for problem in (problem_of(*directions(parts)), problem_of(*directions(2), devices=1)):
-        evaluate_whole_loops(problem)
+        evaluate_whole_loops(problem, lambda: False)
         assert problem.ledger.used == 0
+
+
+def test_of_alike_devices_one_is_tried() -> None:
+    """The first loop stays or goes to another device; the second has two devices in use and a third."""
+    problem = problem_of(*directions(), devices=8)
+    evaluate_whole_loops(problem, lambda: False)
+    assert problem.ledger.used == 2 + 3
+    assert problem.ledger.best_step_time_us is not None
+    assert problem.ledger.best_step_time_us <= 0.53 * one_device_us(problem)
+
+
+def test_a_stop_or_spent_seconds_end_it_between_two_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = problem_of(*directions())
+    evaluate_whole_loops(stopped, lambda: stopped.ledger.used > 0)
+    assert stopped.ledger.used == 2
+    clock_of_evaluations(monkeypatch, evaluations_a_second=1)
+    hurried = problem_of(*directions()).with_budget(Budget(1000, 20.0))
+    evaluate_whole_loops(hurried, lambda: False)
+    assert hurried.ledger.used == 2, "a tenth of the seconds are for starts"
 
 
 def test_auto_begins_with_them() -> None:
