@@ -15,7 +15,7 @@ from engine.placers.whole_loops import MOST_LOOPS, evaluate_whole_loops
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations, small_cluster
 from tests.engine.simulator.drawn_loops import LoopDrawing
-from tests.engine.simulator.test_loops import joined, recurrent_layer
+from tests.engine.simulator.recurrent_layers import joined, recurrent_layer
 from tests.engine.simulator.unrolled import LoopedGraph
 
 
