@@ -25,7 +25,7 @@ from engine.graphs.tensorflow.op_types import ENTERS, EXITS, INPUTS, MERGES, NEX
 FIRST_IS_PASSED_ON = frozenset(
     (
         *(*ENTERS, *EXITS, *NEXT_ITERATIONS),
-        *("Identity", "RefIdentity", "Snapshot", "StopGradient", "PreventGradient", "CheckNumerics", "LoopCond"),
+        *("Identity", "RefIdentity", "StopGradient", "PreventGradient", "CheckNumerics", "LoopCond"),
         *("Reshape", "ExpandDims", "Squeeze", "Bitcast", "EnsureShape", "PlaceholderWithDefault"),
         "DestroyTemporaryVariable",
         *("TensorListSetItem", "TensorListPushBack", "TensorListGetItem"),
@@ -41,7 +41,9 @@ UNARY_IN_PLACE = frozenset(
         *("Abs", "Neg", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Reciprocal", "Inv", "Sign"),
         *("Sin", "Cos", "Tan", "Tanh", "Sigmoid", "Erf", "Floor", "Ceil", "Round", "Rint", "LogicalNot"),
         *("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "BiasAdd", "BiasAddV1", "Softmax", "LogSoftmax", "ClipByValue"),
-        *("TensorScatterUpdate", "TensorScatterAdd", "InplaceUpdate", "InplaceAdd"),
+        *("Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erfc", "Erfinv", "Lgamma", "Digamma"),
+        *("Softplus", "Softsign", "MatrixBandPart", "MatrixSetDiag", "ZerosLike", "OnesLike", "Snapshot"),
+        *("InplaceUpdate", "InplaceAdd"),
     )
 )
 """op types that may write into their first input"""
@@ -49,12 +51,25 @@ BINARY_IN_PLACE = frozenset(
     (
         *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "Pow", "Maximum", "Minimum"),
         *("SquaredDifference", "DivNoNan", "MulNoNan", "LogicalAnd", "LogicalOr"),
-        *("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad"),
+        *("FloorMod", "Atan2", "Xlogy", "Xdivy", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad", "InvGrad"),
+        *(
+            "ReciprocalGrad",
+            "ReluGrad",
+            "Relu6Grad",
+            "EluGrad",
+            "SeluGrad",
+            "TanhGrad",
+            "SigmoidGrad",
+            "SqrtGrad",
+            "RsqrtGrad",
+        ),
     )
 )
 """op types that may write into either of their first two inputs"""
 ANY_IN_PLACE = frozenset(("AddN",))
 """op types that may write into any of their inputs"""
+FIRST_OR_SECOND_OF_THREE = frozenset(("Select", "SelectV2"))
+"""op types that choose between their last two inputs, and may write into either"""
 STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
 """op types whose outputs somebody else holds too"""
 
@@ -164,6 +179,8 @@ class _Buffers:
             inputs = inputs[:1]
         elif op_type in BINARY_IN_PLACE:
             inputs = inputs[:2]
+        elif op_type in FIRST_OR_SECOND_OF_THREE:
+            inputs = inputs[1:]
         elif op_type not in ANY_IN_PLACE:
             return None
         if self._offset[op] == self._offset[op + 1]:

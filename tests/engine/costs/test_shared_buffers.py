@@ -1,13 +1,15 @@
 """Buffers that TensorFlow's kernels share: reads of variables, passed on, written into; and the peaks that follow."""
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from engine.child.parent import Limits
+from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs
+from engine.costs.shared_buffers import ANY_IN_PLACE, BINARY_IN_PLACE, FIRST_OR_SECOND_OF_THREE, UNARY_IN_PLACE
 from engine.graphs.graph import ComputationGraph
 from engine.simulator import Simulator
 from tests.engine.costs.in_child import estimated
@@ -113,6 +115,12 @@ SHARING = (
     op("ref", "VariableV2", attributes=f"{DTYPE} {shape(1000)}"),
     op("ref_seen", "Identity", "ref"),
     op("of_ref", "Neg", "ref_seen"),
+    op("yes", "Less", "x", "x"),
+    op("chosen", "Exp", "x"),
+    op("over_chosen", "SelectV2", "yes", "x", "chosen"),
+    op("kept", "Exp", "x"),
+    op("copied", "Snapshot", "kept"),
+    op("of_kept", "Neg", "kept"),
     op("summed", "Exp", "x"),
     op("sum", "Cumsum", "summed", "axis"),
 )
@@ -125,6 +133,8 @@ WANTED = {
     "feed_seen": "x",
     "of_feed": "own",
     "over_second": "second",
+    "over_chosen": "chosen",
+    "copied": "own",
     "ref": "variable",
     "ref_seen": "ref",
     "of_ref": "own",
@@ -135,6 +145,17 @@ WANTED = {
 def test_what_shares_a_buffer(tmp_path: Path) -> None:
     found = buffers(*costed(tmp_path, feed("x", 1000), AXIS, *SHARING))
     assert {name: found[name] for name in WANTED} == WANTED
+
+
+def test_the_kernels_share_what_is_said() -> None:
+    """TensorFlow runs each op type of the tables; its output has the address of the input."""
+    function = "tests.engine.costs.shared_buffers_in_child:share_in_child"
+    _, texts = run_in_child(function, {}, Limits(), task="comparing", is_warm=True)
+    free, used = cast(dict[str, list[bool]], texts["free"]), cast(dict[str, bool], texts["used"])
+    assert [op_type for op_type, shared in free.items() if not all(shared)] == []
+    assert len(free) == len(UNARY_IN_PLACE | BINARY_IN_PLACE | ANY_IN_PLACE | FIRST_OR_SECOND_OF_THREE)
+    assert [op_type for op_type, shared in used.items() if not shared] == []
+    assert {"Identity", "Reshape", "EnsureShape"} <= used.keys()
 
 
 def test_what_is_passed_on_stays_until_its_last_user_has_ended(tmp_path: Path) -> None:
