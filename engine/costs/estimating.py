@@ -46,6 +46,9 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import shared_resource
 from engine.graphs.tensorflow.op_types import ENTERS, HANDLES, INPUTS, READS, VARIABLES
 
+HANDLE_TYPES = {"Placeholder": "dtype", "_Arg": "T"}
+"""type of an op that is fed → its attribute with the type of what it gets"""
+REF_VARIABLES = VARIABLES - {"VarHandleOp"}
 STAGE = "estimating the costs"
 STEPS = 6
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
@@ -90,7 +93,7 @@ def estimate(
         _evaluate(messages, to_cost, options, found)
     _leave_out_idle_inputs(messages, found)
     _require_names(options, found, messages)
-    _add_captured(persistent_bytes, to_cost, found)
+    _add_read(persistent_bytes, to_cost, found)
     unknown, work = found.unknown, found.work
     float_type = float_types(to_cost.nodes, found.outputs)
     source = np.where(found.bounded, CostSource.BOUNDED, CostSource.ESTIMATED)
@@ -401,21 +404,30 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
     return found
 
 
-def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
-    """Add the bytes of captured variables: their handles are fed, so only their readers show their shapes."""
-    captured = {
-        node.name: index
-        for index, node in enumerate(to_cost.nodes)
-        if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
-    }
-    handle_of_name = passed_on(to_cost.nodes, captured)
+def _is_handle_of_variable(node: Message) -> bool:
+    """Whether the op's output is a variable's handle, fed or not, or a ref to a variable."""
+    if node.op in HANDLE_TYPES:
+        return bool(node.attr[HANDLE_TYPES[node.op]].type == types_pb2.DT_RESOURCE)
+    return node.op in VARIABLES
+
+
+def _add_read(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
+    """Add the bytes of variables whose handles do not show them (fed handles, open shapes): what is read does."""
+    first_of_resource: dict[tuple[str, bytes, bytes], int] = {}
+    handles: dict[str, int] = {}
+    for index, node in enumerate(to_cost.nodes):
+        if _is_handle_of_variable(node):
+            resource = shared_resource(node)
+            handles[node.name] = index if resource is None else first_of_resource.setdefault(resource, index)
+    handle_of_name = passed_on(to_cost.nodes, handles)
     shapes = estimate.shapes
     for index, node in enumerate(to_cost.nodes):
-        name = handle_of_name.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
-        handle = None if name is None else captured[name]
+        read = node.input[0] if node.op == READS and node.input else node.name if node.op in REF_VARIABLES else ""
+        name = handle_of_name.get(read.partition(":")[0])
+        handle = None if name is None else handles[name]
         if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
             read_bytes = shapes.bytes[shapes.offset[index]]
             persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)
     for index, size in estimate.read_in_calls.items():
         if (name := handle_of_name.get(to_cost.nodes[index].name)) is not None:
-            persistent_bytes[captured[name]] = max(persistent_bytes[captured[name]], size)
+            persistent_bytes[handles[name]] = max(persistent_bytes[handles[name]], size)

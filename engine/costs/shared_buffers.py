@@ -1,7 +1,8 @@
 """Finds outputs that share a buffer with an input or with a variable, as TensorFlow's kernels do. Runs in the child.
 
 - **Views of variables.** ReadVariableOp returns the variable's own buffer, and so does every output of a ref type
-  (VariableV2, Assign, AssignAdd, ApplyAdam): its bytes are among the persistent ones.
+  (VariableV2, Assign, AssignAdd, ApplyAdam): its bytes are among the persistent ones. A TemporaryVariable makes its
+  buffer when it runs.
 - **Passed on.** Identity, Reshape, Enter, Switch and their like return an input as it is; a Merge that of the side that
   is taken; a list's ops the list, whose elements are counted once.
 - **In place.** An elementwise op writes into an input that nothing else needs: one that its producer made, that has no
@@ -24,8 +25,9 @@ from engine.graphs.tensorflow.op_types import ENTERS, EXITS, INPUTS, MERGES, NEX
 FIRST_IS_PASSED_ON = frozenset(
     (
         *(*ENTERS, *EXITS, *NEXT_ITERATIONS),
-        *("Identity", "RefIdentity", "Snapshot", "StopGradient", "PreventGradient", "CheckNumerics", "LoopCond"),
+        *("Identity", "RefIdentity", "StopGradient", "PreventGradient", "CheckNumerics", "LoopCond"),
         *("Reshape", "ExpandDims", "Squeeze", "Bitcast", "EnsureShape", "PlaceholderWithDefault"),
+        "DestroyTemporaryVariable",
         *("TensorListSetItem", "TensorListPushBack", "TensorListGetItem"),
     )
 )
@@ -39,7 +41,9 @@ UNARY_IN_PLACE = frozenset(
         *("Abs", "Neg", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Reciprocal", "Inv", "Sign"),
         *("Sin", "Cos", "Tan", "Tanh", "Sigmoid", "Erf", "Floor", "Ceil", "Round", "Rint", "LogicalNot"),
         *("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "BiasAdd", "BiasAddV1", "Softmax", "LogSoftmax", "ClipByValue"),
-        *("TensorScatterUpdate", "TensorScatterAdd", "InplaceUpdate", "InplaceAdd"),
+        *("Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erfc", "Erfinv", "Lgamma", "Digamma"),
+        *("Softplus", "Softsign", "MatrixBandPart", "MatrixSetDiag", "ZerosLike", "OnesLike", "Snapshot"),
+        *("InplaceUpdate", "InplaceAdd"),
     )
 )
 """op types that may write into their first input"""
@@ -47,14 +51,30 @@ BINARY_IN_PLACE = frozenset(
     (
         *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "Pow", "Maximum", "Minimum"),
         *("SquaredDifference", "DivNoNan", "MulNoNan", "LogicalAnd", "LogicalOr"),
-        *("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad"),
+        *("FloorMod", "Atan2", "Xlogy", "Xdivy", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad", "InvGrad"),
+        *(
+            "ReciprocalGrad",
+            "ReluGrad",
+            "Relu6Grad",
+            "EluGrad",
+            "SeluGrad",
+            "TanhGrad",
+            "SigmoidGrad",
+            "SqrtGrad",
+            "RsqrtGrad",
+        ),
     )
 )
 """op types that may write into either of their first two inputs"""
 ANY_IN_PLACE = frozenset(("AddN",))
 """op types that may write into any of their inputs"""
+FIRST_OR_SECOND_OF_THREE = frozenset(("Select", "SelectV2"))
+"""op types that choose between their last two inputs, and may write into either"""
 STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
 """op types whose outputs somebody else holds too"""
+
+TEMPORARY = "TemporaryVariable"
+"""an op whose output, a ref, is a buffer of its own and no variable's"""
 
 OutputOfOp = tuple[int, int]
 """an op and its output"""
@@ -91,6 +111,8 @@ class _Buffers:
         self._found = np.full(len(output_bytes), OWN_BUFFER)
         self._is_free = np.zeros(len(output_bytes), dtype=bool)
         """[all outputs] whether nothing but one consumer needs the buffer, so that it may write there"""
+        self._temporary: set[int] = set()
+        """outputs that are refs to a TemporaryVariable"""
 
     def of_outputs(self, order: Sequence[int]) -> NDArray[np.int64]:
         for op in order:
@@ -104,19 +126,27 @@ class _Buffers:
         """Note the buffer of an output; `source` is the output among its op's inputs that it passes on, if any."""
         index = self._offset[op] + output
         alone = self._consumers.get(index, 0) <= 1
-        if self._is_view(op, output):
+        if self._nodes[op].op == READS:
             self._found[index] = PERSISTENT_BUFFER
+        elif self._is_ref(op, output):
+            self._found[index] = self._buffer_of_ref(op, index)
         elif source is not None:
             self._found[index] = source
             self._is_free[index] = alone and self._is_free[source]
         else:
             self._is_free[index] = alone and self._nodes[op].op not in STAY
 
-    def _is_view(self, op: int, output: int) -> bool:
-        """Whether the output is a variable's own buffer."""
+    def _is_ref(self, op: int, output: int) -> bool:
         numbers = self._types.outputs[op]
-        is_ref = numbers is not None and output < len(numbers) and numbers[output] >= REFS_FROM
-        return is_ref or self._nodes[op].op == READS
+        return numbers is not None and output < len(numbers) and numbers[output] >= REFS_FROM
+
+    def _buffer_of_ref(self, op: int, index: int) -> int:
+        """The buffer of the ref `index`, an output of the op: a variable's, or that of the ref that the op takes."""
+        taken = self._index(self._inputs[op][0]) if self._inputs[op] else None
+        if self._nodes[op].op != TEMPORARY and taken not in self._temporary:
+            return PERSISTENT_BUFFER
+        self._temporary.add(index)
+        return OWN_BUFFER if taken is None else taken
 
     def _passed_on(self, op: int, outputs: range) -> Iterator[tuple[int, int]]:
         """(output, index of the output that it passes on)."""
@@ -149,6 +179,8 @@ class _Buffers:
             inputs = inputs[:1]
         elif op_type in BINARY_IN_PLACE:
             inputs = inputs[:2]
+        elif op_type in FIRST_OR_SECOND_OF_THREE:
+            inputs = inputs[1:]
         elif op_type not in ANY_IN_PLACE:
             return None
         if self._offset[op] == self._offset[op + 1]:

@@ -113,16 +113,6 @@ def with_edges(graph: ComputationGraph, edges: Sequence[tuple[int, int, int]]) -
     )
 
 
-def with_only(graph: ComputationGraph, kept: NDArray[np.bool_]) -> ComputationGraph:
-    """`graph` with the edges that are `kept` [edges]."""
-    return replace(
-        graph,
-        edge_source=graph.edge_source[kept],
-        edge_target=graph.edge_target[kept],
-        edge_output=graph.edge_output[kept],
-    )
-
-
 def _first_duplicate(names: tuple[str, ...]) -> str:
     seen: set[str] = set()
     for name in names:

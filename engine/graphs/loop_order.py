@@ -10,6 +10,7 @@ as control edges:
   condition does not need, and its Exit, wait for nothing else: two layers in one loop may end one after the other.
 - **Starts.** Ops in a cycle of the loop need each other's earlier trips. So the Enters of a cycle wait for everything
   that any op of the cycle takes from outside: what one of them waits for, all wait for from the second trip on.
+  Where an Enter serves other ops too, the Merges wait in its place.
 
 Source: Yu et al., Dynamic Control Flow in Large-Scale Machine Learning (EuroSys 2018), section 4.
 """
@@ -20,13 +21,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.graphs.graph import CONTROL, ComputationGraph, with_edges, with_only
+from engine.graphs.graph import CONTROL, ComputationGraph, with_edges
 from engine.graphs.ordering import adjacency, strong_components
-from engine.graphs.tensorflow.op_types import ENTERS, EXITS, SWITCHES
+from engine.graphs.tensorflow.op_types import ENTERS, EXITS, MERGES, SWITCHES
 
 LOOP_CONDITION = "LoopCond"
 MOST_PAIRED = 8
-"""variables of a condition that each Exit waits for by itself; beyond, one Exit waits for all, and the others for it"""
+"""NextIterations that each of several Exits waits for by itself; of more, one Exit waits for all, the others for it"""
+MOST_LEVELS = 64
+"""loops inside each other whose cycles are ordered; deeper ones have their ends alone, as no model needs them"""
+ENDS_OF_ORDER = ENTERS | MERGES | EXITS
+"""types of the ops that wait for the order"""
 
 
 def with_loop_order(graph: ComputationGraph) -> ComputationGraph:
@@ -36,7 +41,8 @@ def with_loop_order(graph: ComputationGraph) -> ComputationGraph:
     graph = _with_control_edges(graph, _end_edges(graph))
     depth = _depths(graph)
     back_depth = depth[graph.back_edges[:, 1]]
-    for level in np.unique(back_depth)[::-1].tolist():  # what an inner loop waits for, the one around it knows
+    levels = np.unique(back_depth)
+    for level in levels[levels <= MOST_LEVELS][::-1].tolist():  # what an inner loop waits for, the one around it knows
         closing = graph.back_edges[back_depth == level]
         graph = _with_control_edges(graph, _start_edges(graph, closing, np.flatnonzero(depth >= level)))
     return graph
@@ -53,31 +59,33 @@ class _Ends:
 
     nexts_of_merge: dict[int, list[int]] = field(default_factory=dict)
     """the Merge of each variable → its NextIterations"""
+    exits_of_merge: dict[int, list[int]] = field(default_factory=dict)
+    """the Merge of each variable → its Exits"""
     switches: set[int] = field(default_factory=set)
-    exits: list[tuple[int, int]] = field(default_factory=list)
-    """(Exit, its variable's Merge)"""
+    """the Switches of the variables; a condition may have others"""
 
 
 def _end_edges(graph: ComputationGraph) -> Iterator[tuple[int, int]]:
     """(op, Exit that waits for it) of all loops."""
-    consumers = adjacency(graph.edge_source, graph.edge_target, graph.op_count)
-    producers = adjacency(graph.edge_target, graph.edge_source, graph.op_count)
-    for condition, ends in _ends_of_loops(graph.op_types, consumers, producers, graph.back_edges).items():
+    source, target = _edges_without_order(graph)
+    consumers, producers = adjacency(source, target, graph.op_count), adjacency(target, source, graph.op_count)
+    loops = _ends_of_loops(graph.op_types, consumers, producers, graph.back_edges)
+    for last, merge in graph.back_edges.tolist():
+        consumers[last].append(merge)
+        producers[merge].append(last)
+    for condition, ends in loops.items():
         tested = _tested_by(condition, consumers, producers, ends)
+        for merge, exits in ends.exits_of_merge.items():
+            yield from _all_wait(ends.nexts_of_merge[merge], exits)
         last_of_condition = [each for merge in tested for each in ends.nexts_of_merge[merge]]
-        yield from _waits_for_own(ends)
-        if len(last_of_condition) <= MOST_PAIRED:
-            yield from ((last, leaving) for leaving, _ in ends.exits for last in last_of_condition)
-        elif ends.exits:
-            first = ends.exits[0][0]
-            yield from ((last, first) for last in last_of_condition)
-            yield from ((first, leaving) for leaving, _ in ends.exits[1:])
+        yield from _all_wait(last_of_condition, [each for exits in ends.exits_of_merge.values() for each in exits])
 
 
-def _waits_for_own(ends: _Ends) -> Iterator[tuple[int, int]]:
-    for leaving, merge in ends.exits:
-        for last in ends.nexts_of_merge[merge]:
-            yield last, leaving
+def _all_wait(lasts: Sequence[int], exits: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Pairs by which all `exits` wait for all `lasts`, few of them even where both are many."""
+    paired, others = (exits, ()) if len(lasts) <= MOST_PAIRED else (exits[:1], exits[1:])
+    yield from ((last, leaving) for leaving in paired for last in lasts)
+    yield from ((exits[0], leaving) for leaving in others)
 
 
 def _ends_of_loops(
@@ -88,24 +96,30 @@ def _ends_of_loops(
 ) -> dict[int, _Ends]:
     """LoopCond → the ends of its loop, found from the back edges: Merge, then Switch, then Exit."""
     loops: dict[int, _Ends] = {}
+    nexts_of_merge: dict[int, list[int]] = {}
     for last, merge in back_edges.tolist():
-        switches = [op for op in consumers[merge] if op_types[op] in SWITCHES]
-        conditions = {op for switch in switches for op in producers[switch] if op_types[op] == LOOP_CONDITION}
-        for condition in sorted(conditions):
+        nexts_of_merge.setdefault(merge, []).append(last)
+    for merge, nexts in nexts_of_merge.items():
+        switches_of: dict[int, list[int]] = {}
+        for switch in dict.fromkeys(op for op in consumers[merge] if op_types[op] in SWITCHES):
+            for condition in {op for op in producers[switch] if op_types[op] == LOOP_CONDITION}:
+                switches_of.setdefault(condition, []).append(switch)
+        for condition, switches in switches_of.items():
             ends = loops.setdefault(condition, _Ends())
-            is_new = merge not in ends.nexts_of_merge
-            ends.nexts_of_merge.setdefault(merge, []).append(last)
-            if is_new:
-                ends.switches.update(switches)
-                leaving = {op for switch in switches for op in consumers[switch] if op_types[op] in EXITS}
-                ends.exits += [(op, merge) for op in sorted(leaving)]
+            ends.switches.update(switches)
+            ends.nexts_of_merge[merge] = nexts
+            leaving = {op for switch in switches for op in consumers[switch] if op_types[op] in EXITS}
+            ends.exits_of_merge[merge] = sorted(leaving)
     return loops
 
 
 def _tested_by(
     condition: int, consumers: Sequence[Sequence[int]], producers: Sequence[Sequence[int]], ends: _Ends
 ) -> list[int]:
-    """The variables, by their Merge, that a LoopCond looks at, through any ops of the condition."""
+    """The variables, by their Merge, that a LoopCond looks at, through any ops and loops of the condition.
+
+    `consumers` and `producers` [ops] go along back edges too; those of the loop itself lie behind its Switches.
+    """
     of_condition = _reached_from(
         ends.nexts_of_merge, lambda op: [each for each in consumers[op] if each not in ends.switches]
     )
@@ -127,26 +141,26 @@ def _reached_from(starts: Iterable[int], neighbours: Callable[[int], Sequence[in
 def _start_edges(
     graph: ComputationGraph, closing: NDArray[np.int32], inside: NDArray[np.int64]
 ) -> Iterator[tuple[int, int]]:
-    """(op, Enter that waits for it) of the cycles that the back edges `closing` close among the ops `inside`.
+    """(op, entry that waits for it) of the cycles that the back edges `closing` close among the ops `inside`.
 
     The first variable of a cycle enters after all that comes from outside, the cycle's other variables after it.
     """
-    edges = np.concatenate((np.stack([graph.edge_source, graph.edge_target], axis=1), closing))
+    within = np.stack([graph.edge_source, graph.edge_target], axis=1)
+    edges = np.concatenate((within, closing))
     cycle = _cycles(edges, inside, graph.op_count)
     merges = np.unique(closing[:, 1])
-    entry = np.arange(graph.op_count)
-    entry[merges] = _entries(graph)[merges]
+    entry = _entries(graph, merges, cycle)
     _, first_of_cycle = np.unique(cycle[merges], return_index=True)
     hub_of_cycle = np.full(int(cycle.max()) + 2, -1)
-    hub_of_cycle[cycle[merges[first_of_cycle]]] = entry[merges[first_of_cycle]]
+    hub_of_cycle[cycle[merges[first_of_cycle]]] = entry[first_of_cycle]
     hubs = hub_of_cycle[cycle[merges]]
-    yield from _apart(hubs, entry[merges])
-    by_target = edges[np.argsort(edges[:, 1], kind="stable")]
-    begin, beyond = (np.searchsorted(by_target[:, 1], entry[merges], side) for side in ("left", "right"))
+    yield from _apart(hubs, entry)
+    by_target = within[np.argsort(within[:, 1], kind="stable")]
+    begin, beyond = (np.searchsorted(by_target[:, 1], entry, side) for side in ("left", "right"))
     for hub, first, last in zip(hubs.tolist(), begin.tolist(), beyond.tolist(), strict=True):
         yield from ((source, hub) for source in by_target[first:last, 0].tolist() if source != hub)
     into = cycle[edges[:, 1]]
-    of_own_entry = np.isin(into * graph.op_count + edges[:, 0], cycle[merges] * graph.op_count + entry[merges])
+    of_own_entry = np.isin(into * graph.op_count + edges[:, 0], cycle[merges] * graph.op_count + entry)
     entering = (cycle[edges[:, 0]] != into) & (hub_of_cycle[into] >= 0) & ~of_own_entry
     yield from _apart(edges[entering, 0], hub_of_cycle[into[entering]])
 
@@ -167,19 +181,39 @@ def _cycles(edges: NDArray[np.int32], inside: NDArray[np.int64], count: int) -> 
     return cycle
 
 
-def _entries(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[ops] the Enter whose data an op takes, or the op itself."""
+def _entries(graph: ComputationGraph, merges: NDArray[np.int32], cycle: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[merges] the op where each variable enters, for the `cycle` of each op [ops]: its Enter that serves nothing else.
+
+    If a variable of a cycle has no such Enter, its value could be needed by what the cycle waits for: then the Merges
+    of all variables of the cycle are their entries.
+    """
     is_enter = np.array([op_type in ENTERS for op_type in graph.op_types])
-    begins = is_enter[graph.edge_source] & (graph.edge_output != CONTROL)
-    entry = np.arange(graph.op_count)
-    entry[graph.edge_target[begins]] = graph.edge_source[begins]
-    return entry
+    is_control = graph.edge_output == CONTROL
+    begins = is_enter[graph.edge_source] & ~is_control
+    enter_of = np.full(graph.op_count, -1)
+    enter_of[graph.edge_target[begins]] = graph.edge_source[begins]
+    served = graph.edge_source[~(is_control & is_enter[graph.edge_target])]
+    serves_one = np.bincount(served, minlength=graph.op_count) == 1
+    enters = enter_of[merges]
+    lacks = (enters < 0) | ~serves_one[enters]
+    return np.where(np.isin(cycle[merges], cycle[merges[lacks]]), merges, enters)
+
+
+def _edges_without_order(graph: ComputationGraph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Source and target [edges] of the graph's edges without those that `with_loop_order` adds."""
+    is_end = np.array([op_type in ENDS_OF_ORDER for op_type in graph.op_types])
+    counts = (graph.edge_output != CONTROL) | ~is_end[graph.edge_target]
+    return graph.edge_source[counts], graph.edge_target[counts]
 
 
 def _depths(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[ops] the number of loops around each op; an Enter and an Exit count as outside their own loop."""
-    consumers = adjacency(graph.edge_source, graph.edge_target, graph.op_count)
-    waits_for = np.bincount(graph.edge_target, minlength=graph.op_count).tolist()
+    """[ops] the number of loops around each op; an Enter and an Exit count as outside their own loop.
+
+    The order itself does not count: by it an Enter waits for ops of its own loop.
+    """
+    source, target = _edges_without_order(graph)
+    consumers = adjacency(source, target, graph.op_count)
+    waits_for = np.bincount(target, minlength=graph.op_count).tolist()
     around = [0] * graph.op_count
     order = [op for op in range(graph.op_count) if waits_for[op] == 0]
     for op in order:  # it grows while it is walked
@@ -197,10 +231,7 @@ def _depths(graph: ComputationGraph) -> NDArray[np.int64]:
 
 def outermost_loops(graph: ComputationGraph) -> NDArray[np.int64]:
     """[ops] the outermost loop around each op, numbered from 0, or -1; an Enter and an Exit are outside their loop."""
-    of_order = np.array([graph.op_types[op] in ENTERS | EXITS for op in graph.edge_target]) & (
-        graph.edge_output == CONTROL
-    )
-    inside = _depths(with_only(graph, ~of_order)) > 0
+    inside = _depths(graph) > 0
     joined = inside[graph.edge_source] & inside[graph.edge_target]
     pairs = np.stack([graph.edge_source[joined], graph.edge_target[joined]], axis=1)
     both_ways = np.concatenate((pairs, pairs[:, ::-1], graph.back_edges, graph.back_edges[:, ::-1]))

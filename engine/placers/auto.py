@@ -1,11 +1,12 @@
 """Auto, the default method: runs the quick methods first, then searches from their best placements.
 
-Single devices come first, so that there is an answer after one evaluation; then the list schedulers, the human expert
-and Scotch. Where the budget suffices for all placements, auto evaluates every one. Else it makes short walks of a local
-search from the best of these and keeps the better half, until one start is left, which gets the rest of the budget. The
-best pass of a trained policy joins the starts if it is ahead of all others; else the policy costs its evaluations and
-changes nothing. With a budget of few seconds such a pass is compared only with the quickest methods; if it is ahead of
-them, the slower ones are left out: on thousands of ops they can take half a second.
+Single devices come first, so that there is an answer after one evaluation; then whole loops on devices of their own,
+the list schedulers, the human expert and Scotch. Where the budget suffices for all placements, auto evaluates every
+one. Else it makes short walks of a local search from the best of these and keeps the better half, until one start is
+left, which gets the rest of the budget. The best pass of a trained policy joins the starts if it is ahead of all
+others; else the policy costs its evaluations and changes nothing. With a budget of few seconds such a pass is compared
+only with the quickest methods; if it is ahead of them, the slower ones are left out: on thousands of ops they can take
+half a second.
 
 Where the problem has levels, methods that place groups of one level do so at two of them, and the search moves groups
 of all.
@@ -118,9 +119,9 @@ class Auto:
     def _evaluate_quick_starts(
         self, problem: PlacementProblem, rng: np.random.Generator, seed: int, should_stop: ShouldStop
     ) -> list[Start]:
-        """Evaluate single devices, the quick methods and the policy's passes; returns the starts for a search."""
+        """Evaluate single devices, whole loops, the quick methods, the policy's passes; returns starts for a search."""
         evaluate_one_device(problem)
-        evaluate_whole_loops(problem)
+        evaluate_whole_loops(problem, should_stop)
         starts = [start_of(problem.ledger), *given_start(problem)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)

@@ -120,7 +120,7 @@ def evaluate_rounds(
     """
     best: dict[str, Start] = {}
     for method, level, devices in rounds:
-        left = _seconds_for_starts(problem)
+        left = seconds_for_starts(problem)
         if left is not None and left <= 0:
             break
         for start in evaluate_methods(problem, [method], rng, should_stop, level, left, devices):
@@ -129,7 +129,7 @@ def evaluate_rounds(
     return list(best.values())
 
 
-def _seconds_for_starts(problem: PlacementProblem) -> float | None:
+def seconds_for_starts(problem: PlacementProblem) -> float | None:
     """The seconds that are left for starts; None without a budget of seconds."""
     seconds = problem.ledger.budget.seconds
     return None if seconds is None else SHARE_FOR_STARTS * seconds - problem.ledger.elapsed_seconds

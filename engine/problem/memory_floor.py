@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import MemoryModel
 from engine.errors import InfeasibleError, shortened
+from engine.graphs.colocation import colocation_classes
 from engine.number_words import bytes_words
 from engine.problem.problem import PlacementProblem
 from engine.simulator.bound import bytes_on_one_device
@@ -25,7 +26,7 @@ def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
     `units_are_groups`: whether a person fixed the groups, so that other groups could be smaller.
     """
     _require_room_for_variables(problem)
-    needed = _bytes_of_units(problem)
+    needed = _least_bytes(problem, problem.simulator.group_of_op)
     room = np.where(problem.allowed, problem.memory_bytes, 0).max(axis=1)
     missing = needed - room
     worst = int(missing.argmax())
@@ -48,11 +49,10 @@ def _require_room_for_variables(problem: PlacementProblem) -> None:
         )
 
 
-def _bytes_of_units(problem: PlacementProblem) -> NDArray[np.int64]:
-    """[units] the least bytes that each needs on its device."""
-    simulator, units = problem.simulator, problem.group_count
-    unit_of_op = simulator.group_of_op
-    first_op = np.full(units, len(unit_of_op))
+def _least_bytes(problem: PlacementProblem, unit_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[units] the least bytes that each needs on its device; `unit_of_op` [ops]."""
+    simulator = problem.simulator
+    first_op = np.full(int(unit_of_op.max()) + 1, len(unit_of_op))
     np.minimum.at(first_op, unit_of_op, np.arange(len(unit_of_op)))
     part = first_op[unit_of_op]
     of_parts = bytes_on_one_device(simulator.executed, simulator.executed_costs, problem.cluster, part)
@@ -70,7 +70,8 @@ def _ops_words(problem: PlacementProblem, ops: NDArray[np.int64]) -> str:
 
 
 def _advice(problem: PlacementProblem, ops: NDArray[np.int64], room: int, *, units_are_groups: bool) -> str:
-    if units_are_groups and len(ops) > 1:
+    class_of_op = colocation_classes(problem.graph)
+    if units_are_groups and _least_bytes(problem, class_of_op)[class_of_op[ops]].max() <= room:
         return "read the graph with groups auto or all, which have smaller groups, or use a larger device"
     if problem.costs.persistent_bytes[ops].sum() > room:
         return "use a larger device"

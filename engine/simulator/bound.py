@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Device, MemoryModel
-from engine.costs.costs import Costs
+from engine.costs.costs import PERSISTENT_BUFFER, Costs
 from engine.errors import CostError, shortened
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.executed import executed_part
-from engine.simulator.passed_buffers import roots
+from engine.simulator.passed_buffers import least_on_the_way, roots
 from engine.simulator.path_bounds import Paths, connected_parts, earliest_ends, least_tails, least_when_cut
 from engine.simulator.topology import consumers_by_producer, topological_order
 from engine.simulator.work_bound import work_bound_us
@@ -154,16 +154,32 @@ def bytes_on_one_device(
     np.add.at(persistent, part, costs.persistent_bytes)
     needed = costs.new_bytes_of_op() + costs.temporary_bytes
     data = graph.edge_output != CONTROL
-    flow = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
-    buffer = _buffers_on_one_device(costs)[flow]
-    taken = np.unique(np.stack((graph.edge_target[data], buffer)), axis=1)
-    np.add.at(needed, taken[0], costs.new_bytes()[taken[1]])
+    source, target = graph.edge_source[data], graph.edge_target[data]
+    output = costs.output_offset[source] + graph.edge_output[data]
+    held = _Buffers(costs, part)
+    held_bytes = np.where(part[source] == part[target], held.bytes_in_part[output], held.least_bytes[output])
+    taken, place = np.unique(np.stack((target, held.maker[output])), axis=1, return_inverse=True)
+    most_of_taken = np.zeros(taken.shape[1], dtype=np.int64)
+    np.maximum.at(most_of_taken, place.ravel(), held_bytes)
+    np.add.at(needed, taken[0], most_of_taken)
     lasting = np.all(costs.time_on_devices(cluster.devices) != 0, axis=0)
     np.maximum.at(most, part[lasting], needed[lasting])
     return persistent + most
 
 
-def _buffers_on_one_device(costs: Costs) -> NDArray[np.int64]:
-    """[all outputs] the output that made each one's buffer, if all ops are on one device."""
-    buffers = costs.buffers()
-    return roots(np.where(buffers >= 0, buffers, np.arange(len(buffers))))
+class _Buffers:
+    """The buffers behind outputs, and what they hold at least where each part is all on one device."""
+
+    def __init__(self, costs: Costs, part: NDArray[np.int64]) -> None:
+        """`part` [ops]."""
+        buffers, outputs = costs.buffers(), np.arange(len(costs.output_bytes))
+        part_of_output = np.repeat(part, np.diff(costs.output_offset))
+        passed = np.where(buffers >= 0, buffers, outputs)
+        self.maker = roots(passed)
+        """[all outputs] the output that made each one's buffer, if all ops are on one device"""
+        self.least_bytes = least_on_the_way(np.where(buffers == PERSISTENT_BUFFER, 0, costs.output_bytes), passed)
+        """[all outputs] the least bytes that an op of another part needs for it: a copy, or the buffer behind it"""
+        first = roots(np.where(part_of_output[passed] == part_of_output, passed, outputs))
+        from_outside = np.where(buffers >= 0, self.least_bytes[passed], costs.new_bytes())
+        self.bytes_in_part = from_outside[first]
+        """[all outputs] the least bytes that an op of the same part needs for it"""

@@ -39,3 +39,11 @@ def roots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
         if np.array_equal(further, found):
             return found
         found = further
+
+
+def least_on_the_way(values: NDArray[np.int64], parents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[nodes] the least of `values` [nodes] from each node along `parents` [nodes] to its root. In n log n."""
+    least, reached = values, parents
+    while not np.array_equal(further := reached[reached], reached):
+        least, reached = np.minimum(least, least[reached]), further
+    return np.minimum(least, least[reached])

@@ -70,11 +70,15 @@ class Linear:
 
 
 def frame_of_ops(
-    nodes: Sequence[Message], order: Sequence[int], sources: Sequence[Sequence[int]]
+    nodes: Sequence[Message],
+    order: Sequence[int],
+    sources: Sequence[Sequence[int]],
+    nexts_of_merge: Mapping[int, Sequence[int]],
 ) -> tuple[list[Path], dict[str, Loop]]:
     """[ops] the frames around each op (an Enter's and an Exit's own frame included), and all loops by frame.
 
-    `order` is a topological one.
+    `order` is a topological one; `sources` [ops] are the ops behind each op's inputs, those that close a loop left out,
+    `nexts_of_merge` (Merge → NextIterations) these.
     """
     frames: list[Path] = [()] * len(nodes)
     loops: dict[str, Loop] = {}
@@ -92,7 +96,7 @@ def frame_of_ops(
             if _starts_trip(op, nodes, sources):
                 loops[frame[-1]].looks.add(op)
     for loop in loops.values():
-        loop.looks |= _ops_of_condition(loop, nodes, sources, frames)
+        loop.looks |= _ops_of_condition(loop, nodes, sources, nexts_of_merge, frames)
     _name(loops, nodes)
     return frames, loops
 
@@ -106,9 +110,13 @@ def _starts_trip(op: int, nodes: Sequence[Message], sources: Sequence[Sequence[i
 
 
 def _ops_of_condition(
-    loop: Loop, nodes: Sequence[Message], sources: Sequence[Sequence[int]], frames: Sequence[Path]
+    loop: Loop,
+    nodes: Sequence[Message],
+    sources: Sequence[Sequence[int]],
+    nexts_of_merge: Mapping[int, Sequence[int]],
+    frames: Sequence[Path],
 ) -> set[int]:
-    """The LoopCond and the ops of the frame, and of loops inside it, that it needs."""
+    """The LoopCond and the ops of the frame, and of loops inside it with their bodies, that it needs."""
     seen: set[int] = set()
     waiting = [loop.condition] if loop.condition >= 0 else []
     depth = len(loop.path)
@@ -118,6 +126,8 @@ def _ops_of_condition(
         if is_inside and op not in seen:
             seen.add(op)
             waiting += sources[op]
+            if len(frames[op]) > depth:
+                waiting += nexts_of_merge.get(op, ())
     return seen
 
 

@@ -19,7 +19,7 @@ def plan_of(
     order = _topological(sources)
     if not any(node.op in ENTERS for node in nodes):
         return inputs, order, [()] * len(nodes), {}
-    frames, loops = frame_of_ops(nodes, order, sources)
+    frames, loops = frame_of_ops(nodes, order, sources, _nexts_of_merges(nodes, index_of_name))
     order = [op for op in _topological(_with_exits_last(sources, loops)) if op < len(nodes)]
     return inputs, order, frames, loops
 
@@ -35,6 +35,16 @@ def _inputs(node: Message, nodes: Sequence[Message], index_of_name: Mapping[str,
         source = index_of_name[name]
         if not (node.op in MERGES and nodes[source].op in NEXTS):
             found.append((source, int(output or 0)))
+    return found
+
+
+def _nexts_of_merges(nodes: Sequence[Message], index_of_name: Mapping[str, int]) -> dict[int, list[int]]:
+    """Merge of a loop's variable → its NextIterations."""
+    found: dict[int, list[int]] = {}
+    for op, node in enumerate(nodes):
+        if node.op in MERGES:
+            sources = [index_of_name[text.lstrip("^").partition(":")[0]] for text in node.input]
+            found[op] = [source for source in sources if nodes[source].op in NEXTS]
     return found
 
 

@@ -1,13 +1,15 @@
 """Buffers that TensorFlow's kernels share: reads of variables, passed on, written into; and the peaks that follow."""
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from engine.child.parent import Limits
+from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs
+from engine.costs.shared_buffers import ANY_IN_PLACE, BINARY_IN_PLACE, FIRST_OR_SECOND_OF_THREE, UNARY_IN_PLACE
 from engine.graphs.graph import ComputationGraph
 from engine.simulator import Simulator
 from tests.engine.costs.in_child import estimated
@@ -113,6 +115,12 @@ SHARING = (
     op("ref", "VariableV2", attributes=f"{DTYPE} {shape(1000)}"),
     op("ref_seen", "Identity", "ref"),
     op("of_ref", "Neg", "ref_seen"),
+    op("yes", "Less", "x", "x"),
+    op("chosen", "Exp", "x"),
+    op("over_chosen", "SelectV2", "yes", "x", "chosen"),
+    op("kept", "Exp", "x"),
+    op("copied", "Snapshot", "kept"),
+    op("of_kept", "Neg", "kept"),
     op("summed", "Exp", "x"),
     op("sum", "Cumsum", "summed", "axis"),
 )
@@ -125,6 +133,8 @@ WANTED = {
     "feed_seen": "x",
     "of_feed": "own",
     "over_second": "second",
+    "over_chosen": "chosen",
+    "copied": "own",
     "ref": "variable",
     "ref_seen": "ref",
     "of_ref": "own",
@@ -135,6 +145,17 @@ WANTED = {
 def test_what_shares_a_buffer(tmp_path: Path) -> None:
     found = buffers(*costed(tmp_path, feed("x", 1000), AXIS, *SHARING))
     assert {name: found[name] for name in WANTED} == WANTED
+
+
+def test_the_kernels_share_what_is_said() -> None:
+    """TensorFlow runs each op type of the tables; its output has the address of the input."""
+    function = "tests.engine.costs.shared_buffers_in_child:share_in_child"
+    _, texts = run_in_child(function, {}, Limits(), task="comparing", is_warm=True)
+    free, used = cast(dict[str, list[bool]], texts["free"]), cast(dict[str, bool], texts["used"])
+    assert [op_type for op_type, shared in free.items() if not all(shared)] == []
+    assert len(free) == len(UNARY_IN_PLACE | BINARY_IN_PLACE | ANY_IN_PLACE | FIRST_OR_SECOND_OF_THREE)
+    assert [op_type for op_type, shared in used.items() if not shared] == []
+    assert {"Identity", "Reshape", "EnsureShape"} <= used.keys()
 
 
 def test_what_is_passed_on_stays_until_its_last_user_has_ended(tmp_path: Path) -> None:
@@ -152,3 +173,50 @@ def test_what_is_passed_on_stays_until_its_last_user_has_ended(tmp_path: Path) -
     first, second = peaks(graph, costs, cluster_of(2), devices)
     assert 8000 <= first <= 8016
     assert 8000 <= second <= 8016, "the copy of a, which b passes on to c and d, and d"
+
+
+def test_a_temporary_variable_is_held_from_its_op_on(tmp_path: Path) -> None:
+    """TensorFlow 1 sums gradients in one: x, the temporary, which the sum and what destroys it share, and no more."""
+    name = 'attr { key: "var_name" value { s: "t" } }'
+    nodes = (
+        op("temporary", "TemporaryVariable", attributes=f"{DTYPE} {shape(1000)} {name}"),
+        op("assigned", "Assign", "temporary", "x"),
+        op("added", "AssignAdd", "assigned", "x"),
+        op("value", "DestroyTemporaryVariable", "added", attributes=f"{FLOATS} {name}"),
+        op("negative", "Neg", "value"),
+    )
+    graph, costs = costed(tmp_path, feed("x", 1000), *nodes)
+    found = buffers(graph, costs)
+    assert [found[each] for each in ("temporary", "assigned", "added", "value")] == [
+        "own",
+        "temporary",
+        "assigned",
+        "added",
+    ]
+    assert peaks(graph, costs, cluster_of(1), [0] * graph.op_count) == [8000]
+
+
+OPEN = 'attr { key: "shape" value { shape { unknown_rank: true } } }'
+KNOWN = 'attr { key: "_output_shapes" value { list { shape { dim { size: 1000 } } } } }'
+RESOURCE = 'attr { key: "T" value { type: DT_RESOURCE } }'
+
+
+def test_a_variable_whose_readers_alone_show_its_shape_counts_once(tmp_path: Path) -> None:
+    """Two handles of one variable of open shape, a fed handle, and a variable of TensorFlow 1."""
+    shared = f'{DTYPE} {OPEN} attr {{ key: "shared_name" value {{ s: "w" }} }}'
+    nodes = (
+        op("w", "VarHandleOp", attributes=shared),
+        op("again", "VarHandleOp", attributes=shared),
+        op("argument", "_Arg", attributes=f'{RESOURCE} attr {{ key: "index" value {{ i: 0 }} }}'),
+        op("passed", "Identity", "argument", attributes=RESOURCE),
+        op("ref", "VariableV2", attributes=f"{DTYPE} {OPEN} {KNOWN}"),
+        op("ref/read", "Identity", "ref", attributes=f"{FLOATS} {KNOWN}"),
+        *(
+            op(f"{handle}/read", "ReadVariableOp", handle, attributes=f"{DTYPE} {KNOWN}")
+            for handle in ("w", "again", "passed")
+        ),
+        *(op(f"{handle}/used", "Neg", f"{handle}/read") for handle in ("w", "again", "passed")),
+    )
+    graph, costs = costed(tmp_path, *nodes)
+    held = {name: size for name, size in zip(graph.op_names, costs.persistent_bytes.tolist(), strict=True) if size}
+    assert held == {"w": 4000, "argument": 4000, "ref": 4000}
