@@ -94,6 +94,9 @@ class Costs:
     buffer_of_output: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] the output, an input of the same op, whose buffer each passes on, where both ops are on one device;
     or `OWN_BUFFER`, or `PERSISTENT_BUFFER`; or [0]: each has its own"""
+    contents_bytes: NDArray[np.int64] = field(default_factory=no_counts)
+    """[all outputs] bytes that each holds on its op's device beside its own: what a step puts into the stack, array or
+    list that the op makes; a transfer of the output does not count them; 0 where it passes on a buffer; or [0]: none"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
@@ -102,12 +105,12 @@ class Costs:
         counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op)
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
-        assert len(self.buffer_of_output) in (0, len(self.output_bytes))
+        assert {len(self.buffer_of_output), len(self.contents_bytes)} <= {0, len(self.output_bytes)}
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
             raise CostError("a time is negative or infinite", where="time_us", allowed="finite numbers from 0")
-        for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
+        for label in ("output_bytes", "persistent_bytes", "temporary_bytes", "contents_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="integers from 0")
         for label in ("flops", "trips", "moved_bytes"):
@@ -122,6 +125,7 @@ class Costs:
             self.source,
             self.measured_us,
             self.buffer_of_output,
+            self.contents_bytes,
             *counts,
         ):
             array.setflags(write=False)
@@ -219,8 +223,9 @@ class Costs:
         return self.buffer_of_output if len(self.buffer_of_output) else np.full(len(self.output_bytes), OWN_BUFFER)
 
     def new_bytes(self) -> NDArray[np.int64]:
-        """[all outputs] bytes of the buffers that their ops make; 0 where an op passes one on."""
-        return np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
+        """[all outputs] bytes of the buffers that their ops make, and contents; 0 where an op passes one on."""
+        made = np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
+        return made + self.contents_bytes if len(self.contents_bytes) else made
 
     def new_bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of the buffers that each op makes for its outputs."""

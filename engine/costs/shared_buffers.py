@@ -30,6 +30,8 @@ FIRST_IS_PASSED_ON = frozenset(
     )
 )
 """op types whose first output is their first input"""
+SECOND_IS_PASSED_ON = frozenset(("StackPush", "StackPushV2"))
+"""op types whose output is their second input"""
 ALL_ARE_THE_FIRST = frozenset((*SWITCHES, "_SwitchN", "TensorListPopBack"))
 """op types all of whose outputs are their first input, or parts of it"""
 EACH_IS_PASSED_ON = frozenset(("IdentityN",))
@@ -123,6 +125,8 @@ class _Buffers:
         op_type, inputs = self._nodes[op].op, self._inputs[op]
         if op_type in FIRST_IS_PASSED_ON:
             yield from self._pairs([0], inputs[:1])
+        elif op_type in SECOND_IS_PASSED_ON:
+            yield from self._pairs([0], inputs[1:2])
         elif op_type in ALL_ARE_THE_FIRST:
             yield from self._pairs(outputs, inputs[:1] * len(outputs))
         elif op_type in EACH_IS_PASSED_ON:
