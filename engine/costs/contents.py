@@ -4,12 +4,13 @@ A loop's gradient takes the activations of every trip from such containers: `Sta
 list that begins empty. A `TensorArrayV3` gathers the outputs of a dynamic recurrence, or hands out its inputs.
 
 - **How much.** Each op that puts a tensor in adds its bytes times its trips. A tensor that is put in is not copied, so
-  a buffer counts once: a variable never, what comes from outside a loop once, and what several containers hold, such as a
-  state which the next trip takes again, in one of them, first in those that are popped. `Scatter`, `Split` and `Unpack`
-  of an array copy.
-- **Where and when.** The op that makes the container holds its contents, on its device, from then until the last op
-  that takes the container has ended. The contents are not among the bytes of a handle: a transfer of it does not count
-  them. A list that crosses to another device takes its elements along: these are bytes of its output.
+  a buffer counts once: a variable never, what comes from outside a loop once, and what several containers hold, such as
+  a state which the next trip takes again, in one of them, first in those that are popped. `Scatter`, `Split` and
+  `Unpack` of an array copy.
+- **Where and when.** The op that makes a stack or an array holds its contents, on its device, from then until the last
+  op that takes it has ended. The contents are not among the bytes of a handle: a transfer of it does not count them.
+  A list is a value: the op that begins to fill it, the Merge of the loop that does, holds the contents, and a list that
+  crosses to another device takes its elements along, which are bytes of its output.
 
 Source: tensorflow/core/kernels/stack.cc, tensor_array.h, list_kernels.h; the gradient of loops in
 tensorflow/python/ops/control_flow_state.py and while_v2.py.
@@ -29,8 +30,8 @@ STACK_PUSHES = dict.fromkeys(("StackPush", "StackPushV2"), 1)
 """op type → the place, among its inputs, of the tensor that it puts into its container, its first input"""
 PUSHES = STACK_PUSHES | dict.fromkeys(("TensorListPushBack", "TensorListPushBackBatch"), 1)
 """the same of ops that put a tensor on top"""
-GROWING_SETS = {"TensorListSetItem": 2}
-"""the same of ops that put a tensor into a list, where that grows; else the list has these bytes from the start"""
+SETS = {"TensorListSetItem": 2}
+"""the same of ops that put a tensor into a list that was made empty; else it has these bytes from the start"""
 WRITES = dict.fromkeys(("TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"), 2)
 """the same of ops that put a tensor into an array"""
 COPIES = {
@@ -40,8 +41,7 @@ COPIES = {
 """the same of ops that put copies of parts of a tensor into an array"""
 MOST_BYTES = 2**60
 """the most that one container holds"""
-PUTS = PUSHES | GROWING_SETS | WRITES | COPIES
-GROWS = "resize_if_index_out_of_bounds"
+PUTS = PUSHES | SETS | WRITES | COPIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,10 @@ def contents_of_outputs(
     if not any(node.op in PUTS for node in nodes):
         return np.zeros(len(output_bytes), dtype=np.int64)
     graph = _Graph(nodes, output_offset, buffer_of_output)
-    puts = list(_puts(nodes, [op for op in order if trips[op] > 0], graph))
+    executed = [op for op in order if trips[op] > 0]
+    puts = [put for put in _puts(nodes, executed, graph) if _adds(put, nodes, buffer_of_output)]
     inner = _inner_containers(puts, graph)
+    outermost: dict[int, int] = {}
     counted: set[int] = set()
     for put in sorted(puts, key=lambda put: nodes[put.op].op not in PUSHES):
         op_type, times, container = nodes[put.op].op, int(trips[put.op]), put.container
@@ -82,9 +84,9 @@ def contents_of_outputs(
             counted.add(made)
             times = min(times, int(trips[graph.owner[made]]))
         if op_type in PUSHES:
-            container = _outermost(container, inner)
-        if op_type not in STACK_PUSHES:  # each trip around a loop has an array or list of its own, and drops it
-            times = max(1, times // max(1, int(trips[graph.owner[container]])))
+            container = _last(container, inner, outermost)
+        if op_type not in STACK_PUSHES:  # each trip of a loop around it has an array or list of its own, and drops it
+            times = max(1, times // max(1, min(int(trips[op]) for op in graph.makers(container))))
         contents[container] = contents.get(container, 0) + times * int(output_bytes[put.value])
     found = np.zeros(len(output_bytes), dtype=np.int64)
     for container, held in contents.items():
@@ -103,6 +105,8 @@ class _Graph:
         self._index_of_name = {node.name: index for index, node in enumerate(nodes)}
         self.owner: list[int] = np.repeat(np.arange(len(nodes)), np.diff(output_offset)).tolist()
         """[all outputs] the op of each"""
+        self._sources = {output: source for output, source in enumerate(self._buffers) if source >= 0}
+        self._containers: dict[int, int] = {}
         self._made: dict[int, int] = {}
 
     def input_of(self, op: int, place: int) -> int | None:
@@ -112,9 +116,15 @@ class _Graph:
 
     def container(self, output: int) -> int:
         """The output that made the list or resource which `output` passes on."""
-        while self._buffers[output] >= 0:
-            output = self._buffers[output]
-        return output
+        return _last(output, self._sources, self._containers)
+
+    def makers(self, container: int) -> list[int]:
+        """The op that makes a container; of a list that a loop begins to fill, those that bring it into the loop."""
+        op = self.owner[container]
+        if self._nodes[op].op not in MERGES:
+            return [op]
+        sources = [self._index_of_name[text.lstrip("^").partition(":")[0]] for text in self._nodes[op].input]
+        return [each for each in sources if self._nodes[each].op not in NEXT_ITERATIONS]
 
     def made(self, output: int) -> int:
         """The output that made the buffer of `output`: of a loop's variable in the body, from the second trip on.
@@ -163,11 +173,16 @@ def _puts(nodes: Sequence[Message], executed: Sequence[int], graph: _Graph) -> I
     for op in executed:
         node = nodes[op]
         place = PUTS.get(node.op)
-        if place is None or (node.op in GROWING_SETS and not (GROWS in node.attr and node.attr[GROWS].b)):
+        if place is None:
             continue
         container, value = graph.input_of(op, 0), graph.input_of(op, place)
         if container is not None and value is not None:
             yield _Put(op, graph.container(container), value)
+
+
+def _adds(put: _Put, nodes: Sequence[Message], buffer_of_output: NDArray[np.int64]) -> bool:
+    """Whether the container does not have the bytes from the start."""
+    return nodes[put.op].op not in SETS or buffer_of_output[put.container] == PERSISTENT_BUFFER
 
 
 def _inner_containers(puts: Sequence[_Put], graph: _Graph) -> Mapping[int, int]:
@@ -181,9 +196,13 @@ def _inner_containers(puts: Sequence[_Put], graph: _Graph) -> Mapping[int, int]:
     return inner
 
 
-def _outermost(container: int, inner: Mapping[int, int]) -> int:
-    seen = {container}
-    while (outer := inner.get(container)) is not None and outer not in seen:
-        seen.add(outer)
-        container = outer
-    return container
+def _last(start: int, following: Mapping[int, int], known: dict[int, int]) -> int:
+    """The last one on the way from `start` along `following`; `known` keeps the answers."""
+    passed: dict[int, None] = {}
+    at = start
+    while at not in known and at in following and at not in passed:
+        passed[at] = None
+        at = following[at]
+    found = known.get(at, at)
+    known.update(dict.fromkeys(passed, found))
+    return found

@@ -13,7 +13,8 @@ from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
 OWN_BUFFER, PERSISTENT_BUFFER = -1, -2
-"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones"""
+"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones, or a list that is
+filled from here on, whose bytes are among the contents"""
 ANY_KIND = "*"
 """the kind of a time that holds on every device"""
 

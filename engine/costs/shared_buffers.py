@@ -55,6 +55,10 @@ BINARY_IN_PLACE = frozenset(
 """op types that may write into either of their first two inputs"""
 ANY_IN_PLACE = frozenset(("AddN",))
 """op types that may write into any of their inputs"""
+EMPTY_LISTS = frozenset(("EmptyTensorList", "TensorListReserve"))
+"""op types that make lists, the second one of a given length"""
+FILLING = frozenset((*MERGES, "TensorListPushBack", "TensorListPushBackBatch", "TensorListSetItem"))
+"""op types from which on an empty list has elements: a loop's variable has those of all trips"""
 STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
 """op types whose outputs somebody else holds too"""
 
@@ -90,6 +94,9 @@ class _Buffers:
         index_of_name = {node.name: index for index, node in enumerate(nodes)}
         self._inputs = [_data_inputs(node, index_of_name) for node in nodes]
         self._consumers = self._counted_consumers()
+        self._owner: list[int] = np.repeat(np.arange(len(nodes)), np.diff(output_offset)).tolist()
+        self._made = [0] * len(output_bytes)
+        """[all outputs] the output that made the buffer of each"""
         self._found = np.full(len(output_bytes), OWN_BUFFER)
         self._is_free = np.zeros(len(output_bytes), dtype=bool)
         """[all outputs] whether nothing but one consumer needs the buffer, so that it may write there"""
@@ -105,11 +112,13 @@ class _Buffers:
     def _set(self, op: int, output: int, source: int | None) -> None:
         """Note the buffer of an output; `source` is the output among its op's inputs that it passes on, if any."""
         index = self._offset[op] + output
+        self._made[index] = index
         alone = self._consumers.get(index, 0) <= 1
-        if self._is_view(op, output):
+        if self._is_view(op, output) or (source is not None and self._fills(op, output, source)):
             self._found[index] = PERSISTENT_BUFFER
         elif source is not None:
             self._found[index] = source
+            self._made[index] = self._made[source]
             self._is_free[index] = alone and self._is_free[source]
         else:
             self._is_free[index] = alone and self._nodes[op].op not in STAY
@@ -119,6 +128,12 @@ class _Buffers:
         numbers = self._types.outputs[op]
         is_ref = numbers is not None and output < len(numbers) and numbers[output] >= REFS_FROM
         return is_ref or self._nodes[op].op == READS
+
+    def _fills(self, op: int, output: int, source: int) -> bool:
+        """Whether the output is the first, of a list that was made empty, to have elements: see contents.py."""
+        made = self._made[source]
+        is_new = self._nodes[self._owner[made]].op in EMPTY_LISTS and self._bytes[made] == 0
+        return is_new and output == 0 and self._nodes[op].op in FILLING
 
     def _passed_on(self, op: int, outputs: range) -> Iterator[tuple[int, int]]:
         """(output, index of the output that it passes on)."""
