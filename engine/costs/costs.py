@@ -107,6 +107,8 @@ class Costs:
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
         assert {len(self.buffer_of_output), len(self.contents_bytes)} <= {0, len(self.output_bytes)}
+        if len(self.buffer_of_output) and len(self.contents_bytes):
+            assert not np.any(self.contents_bytes[self.buffer_of_output >= 0])
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
