@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from engine import api
 from engine.errors import PlacetoError
+from experiments import looped_training
 from experiments.keeping.kept_results import KeptResults, of_any_code
 from experiments.models.making import file_of, make
 from experiments.models.model import SAVED_MODEL
@@ -30,7 +31,7 @@ ABOVE, BELOW = 0.15, 0.05
 
 @dataclass(frozen=True, slots=True)
 class MeasuredModel:
-    """A graph of the zoo, with its settings, or a model of the suite."""
+    """A graph of the zoo, with its settings, a model of the suite, or a training step through a loop."""
 
     name: str
     words: str
@@ -46,11 +47,16 @@ class MeasuredModel:
             make(self.name, [SAVED_MODEL], folder)
             return file_of(self.name, SAVED_MODEL, folder), MODELS[self.name].options(SAVED_MODEL, {})
         path = folder / f"{self.name}.pb"
+        if self.name == LOOPED:
+            looped_training.write(str(self.settings["form"]), path, **LAYER)
+            return path, api.ReadingOptions()
         api.build(self.name, path, lambda *_: None, self.settings)
         return path, api.ReadingOptions()
 
 
 NMT = {"batch": 128, "steps": 8, "units": 512, "vocabulary": 8000}
+LOOPED = "looped_training"
+LAYER = {"steps": 32, "batch": 256, "units": 256}
 GRAPHS = (
     MeasuredModel("inception_v3", "Inception-V3, training, batch 8", {"batch": 8}),
     MeasuredModel("nasnet", "NASNet, training, batch 8", {"batch": 8}),
@@ -58,6 +64,8 @@ GRAPHS = (
     MeasuredModel("nmt", "NMT, training, batch 256", NMT | {"batch": 256}),
     MeasuredModel("inception_v3", "Inception-V3, inference, batch 32", {"batch": 32, "inference": True}),
     MeasuredModel("nasnet", "NASNet, inference, batch 32", {"batch": 32, "inference": True}),
+    MeasuredModel(LOOPED, "LSTM in a loop with lists, training", {"form": "lists"}),
+    MeasuredModel(LOOPED, "LSTM in a loop with stacks, training", {"form": "stacks"}),
     MeasuredModel("resnet50", "ResNet50, inference"),
     MeasuredModel("xception", "Xception, inference"),
     MeasuredModel("convnext_tiny", "ConvNeXtTiny, inference"),

@@ -13,7 +13,8 @@ from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
 OWN_BUFFER, PERSISTENT_BUFFER = -1, -2
-"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones"""
+"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones, or a list that is
+filled from here on, whose bytes are among the contents"""
 ANY_KIND = "*"
 """the kind of a time that holds on every device"""
 
@@ -94,6 +95,9 @@ class Costs:
     buffer_of_output: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] the output, an input of the same op, whose buffer each passes on, where both ops are on one device;
     or `OWN_BUFFER`, or `PERSISTENT_BUFFER`; or [0]: each has its own"""
+    contents_bytes: NDArray[np.int64] = field(default_factory=no_counts)
+    """[all outputs] bytes that each holds on its op's device beside its own: what a step puts into the stack, array or
+    list that the op makes; a transfer of the output does not count them; 0 where it passes on a buffer; or [0]: none"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
@@ -102,12 +106,14 @@ class Costs:
         counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op)
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
-        assert len(self.buffer_of_output) in (0, len(self.output_bytes))
+        assert {len(self.buffer_of_output), len(self.contents_bytes)} <= {0, len(self.output_bytes)}
+        if len(self.buffer_of_output) and len(self.contents_bytes):
+            assert not np.any(self.contents_bytes[self.buffer_of_output >= 0])
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
             raise CostError("a time is negative or infinite", where="time_us", allowed="finite numbers from 0")
-        for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
+        for label in ("output_bytes", "persistent_bytes", "temporary_bytes", "contents_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="integers from 0")
         for label in ("flops", "trips", "moved_bytes"):
@@ -122,6 +128,7 @@ class Costs:
             self.source,
             self.measured_us,
             self.buffer_of_output,
+            self.contents_bytes,
             *counts,
         ):
             array.setflags(write=False)
@@ -219,8 +226,9 @@ class Costs:
         return self.buffer_of_output if len(self.buffer_of_output) else np.full(len(self.output_bytes), OWN_BUFFER)
 
     def new_bytes(self) -> NDArray[np.int64]:
-        """[all outputs] bytes of the buffers that their ops make; 0 where an op passes one on."""
-        return np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
+        """[all outputs] bytes of the buffers that their ops make, and contents; 0 where an op passes one on."""
+        made = np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
+        return made + self.contents_bytes if len(self.contents_bytes) else made
 
     def new_bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of the buffers that each op makes for its outputs."""

@@ -85,6 +85,7 @@ def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> C
         trips=arrays["trips"].astype(np.int64, copy=False),
         moved_bytes=arrays["moved_bytes"].astype(np.int64, copy=False),
         buffer_of_output=arrays["buffer_of_output"].astype(np.int64, copy=False),
+        contents_bytes=arrays["contents_bytes"].astype(np.int64, copy=False),
         float_type=arrays["float_type"].astype(np.uint8, copy=False),
     )
 

@@ -18,6 +18,7 @@ from engine.child.parent import ReportProgress, Results
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.arithmetic import ALWAYS_OURS
+from engine.costs.contents import contents_of_outputs
 from engine.costs.correcting import correct_operations
 from engine.costs.costs import CostSource, no_reasons, work_time_us
 from engine.costs.evaluation.asking import ShapeFunctions
@@ -112,16 +113,20 @@ def estimate(
         "trips": found.trips,
         "moved_bytes": work.moved_bytes,
         "float_type": float_type,
-        "buffer_of_output": _buffers(messages, found),
+        **_buffers(messages, found),
     }
     return arrays, _findings(messages, options, found)
 
 
-def _buffers(messages: GraphMessages, found: Estimate) -> NDArray[np.int64]:
+def _buffers(messages: GraphMessages, found: Estimate) -> dict[str, NDArray[np.generic]]:
+    """The buffers that ops pass on, and what is put into containers."""
     nodes = messages.nodes
     types = NodeTypes(nodes, messages.rest.library)
     _, order, _, _ = plan_of(nodes, {node.name: index for index, node in enumerate(nodes)})
-    return buffers_of_outputs(nodes, types, order, found.shapes.offset, found.shapes.bytes, found.trips)
+    shapes, trips = found.shapes, found.trips
+    buffers = buffers_of_outputs(nodes, types, order, shapes.offset, shapes.bytes, trips)
+    contents = contents_of_outputs(nodes, order, shapes.offset, shapes.bytes, buffers, trips)
+    return {"buffer_of_output": buffers, "contents_bytes": contents}
 
 
 def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:

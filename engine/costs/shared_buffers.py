@@ -32,6 +32,8 @@ FIRST_IS_PASSED_ON = frozenset(
     )
 )
 """op types whose first output is their first input"""
+SECOND_IS_PASSED_ON = frozenset(("StackPush", "StackPushV2"))
+"""op types whose output is their second input"""
 ALL_ARE_THE_FIRST = frozenset((*SWITCHES, "_SwitchN", "TensorListPopBack"))
 """op types all of whose outputs are their first input, or parts of it"""
 EACH_IS_PASSED_ON = frozenset(("IdentityN",))
@@ -70,6 +72,10 @@ ANY_IN_PLACE = frozenset(("AddN",))
 """op types that may write into any of their inputs"""
 FIRST_OR_SECOND_OF_THREE = frozenset(("Select", "SelectV2"))
 """op types that choose between their last two inputs, and may write into either"""
+EMPTY_LISTS = frozenset(("EmptyTensorList", "TensorListReserve"))
+"""op types that make lists, the second one of a given length"""
+FILLING = frozenset((*MERGES, "TensorListPushBack", "TensorListPushBackBatch", "TensorListSetItem"))
+"""op types from which on an empty list has elements: a loop's variable has those of all trips"""
 STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
 """op types whose outputs somebody else holds too"""
 
@@ -108,6 +114,9 @@ class _Buffers:
         index_of_name = {node.name: index for index, node in enumerate(nodes)}
         self._inputs = [_data_inputs(node, index_of_name) for node in nodes]
         self._consumers = self._counted_consumers()
+        self._owner: list[int] = np.repeat(np.arange(len(nodes)), np.diff(output_offset)).tolist()
+        self._made = [0] * len(output_bytes)
+        """[all outputs] the output that made the buffer of each"""
         self._found = np.full(len(output_bytes), OWN_BUFFER)
         self._is_free = np.zeros(len(output_bytes), dtype=bool)
         """[all outputs] whether nothing but one consumer needs the buffer, so that it may write there"""
@@ -125,13 +134,15 @@ class _Buffers:
     def _set(self, op: int, output: int, source: int | None) -> None:
         """Note the buffer of an output; `source` is the output among its op's inputs that it passes on, if any."""
         index = self._offset[op] + output
+        self._made[index] = index
         alone = self._consumers.get(index, 0) <= 1
-        if self._nodes[op].op == READS:
+        if self._nodes[op].op == READS or (source is not None and self._fills(op, output, source)):
             self._found[index] = PERSISTENT_BUFFER
         elif self._is_ref(op, output):
             self._found[index] = self._buffer_of_ref(op, index)
         elif source is not None:
             self._found[index] = source
+            self._made[index] = self._made[source]
             self._is_free[index] = alone and self._is_free[source]
         else:
             self._is_free[index] = alone and self._nodes[op].op not in STAY
@@ -148,11 +159,19 @@ class _Buffers:
         self._temporary.add(index)
         return OWN_BUFFER if taken is None else taken
 
+    def _fills(self, op: int, output: int, source: int) -> bool:
+        """Whether the output is the first, of a list that was made empty, to have elements: see contents.py."""
+        made = self._made[source]
+        is_new = self._nodes[self._owner[made]].op in EMPTY_LISTS and self._bytes[made] == 0
+        return is_new and output == 0 and self._nodes[op].op in FILLING
+
     def _passed_on(self, op: int, outputs: range) -> Iterator[tuple[int, int]]:
         """(output, index of the output that it passes on)."""
         op_type, inputs = self._nodes[op].op, self._inputs[op]
         if op_type in FIRST_IS_PASSED_ON:
             yield from self._pairs([0], inputs[:1])
+        elif op_type in SECOND_IS_PASSED_ON:
+            yield from self._pairs([0], inputs[1:2])
         elif op_type in ALL_ARE_THE_FIRST:
             yield from self._pairs(outputs, inputs[:1] * len(outputs))
         elif op_type in EACH_IS_PASSED_ON:

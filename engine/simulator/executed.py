@@ -24,10 +24,12 @@ def executed_part(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGra
     buffers = costs.buffers()
     passes_on = buffers >= 0
     never_comes = ~(of_output & of_output[np.maximum(buffers, 0)])
+    contents = costs.contents_bytes
     buffers = np.where(passes_on & never_comes, OWN_BUFFER, buffers)
     return dataclasses.replace(graph, **ends), dataclasses.replace(
         costs,
         output_bytes=np.where(of_output, costs.output_bytes, 0),
         temporary_bytes=np.where(executed, costs.temporary_bytes, 0),
+        contents_bytes=np.where(of_output, contents, 0) if len(contents) else contents,
         buffer_of_output=buffers if passes_on.any() else costs.buffer_of_output,
     )

@@ -113,6 +113,8 @@ def _bytes_of_op(costs: Costs) -> NDArray[np.float64]:
     """[ops] all bytes of each op, as floats so that sums cannot overflow."""
     owner = np.repeat(np.arange(len(costs.persistent_bytes)), np.diff(costs.output_offset))
     outputs = np.bincount(owner, costs.output_bytes.astype(np.float64), len(costs.persistent_bytes))
+    if len(costs.contents_bytes):
+        outputs += np.bincount(owner, costs.contents_bytes.astype(np.float64), len(outputs))
     return np.asarray(outputs + costs.temporary_bytes + costs.persistent_bytes, dtype=np.float64)
 
 

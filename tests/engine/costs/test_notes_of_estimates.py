@@ -13,6 +13,7 @@ ARRAYS: dict[str, Any] = {
     "output_offset": np.array([0, 1]),
     "output_bytes": np.array([4]),
     "buffer_of_output": np.zeros(1),
+    "contents_bytes": np.zeros(1),
     **{key: np.zeros(1) for key in ("persistent_bytes", "temporary_bytes", "source", "unknown", "flops")},
     **{key: np.zeros(1) for key in ("moved_bytes", "float_type")},
     "trips": np.ones(1),

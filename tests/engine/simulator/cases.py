@@ -71,8 +71,9 @@ def make_costs(
     held: Sequence[tuple[int, int]],
     trips: Sequence[int] = (),
     buffers: Sequence[int] = (),
+    contents: Sequence[int] = (),
 ) -> Costs:
-    """`held`: persistent and temporary bytes of each op. `buffers` [outputs] as `Costs.buffer_of_output`."""
+    """`held`: persistent and temporary bytes of each op. `buffers`, `contents` [outputs]: as in `Costs`."""
     return Costs(
         kinds=kinds,
         time_us=time_us,
@@ -83,6 +84,7 @@ def make_costs(
         source=np.full(len(outputs), CostSource.GIVEN, dtype=np.uint8),
         trips=np.array(trips, dtype=np.int64),
         buffer_of_output=np.array(buffers, dtype=np.int64),
+        contents_bytes=np.array(contents, dtype=np.int64),
     )
 
 
@@ -200,10 +202,13 @@ def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placement
     held = draw(st.lists(st.tuples(SIZES, SIZES), min_size=count, max_size=count))
     trips = draw(st.lists(TRIPS, min_size=count, max_size=count)) if draw(st.booleans()) else []
     buffers = draw(_buffers(graph, outputs)) if draw(st.booleans()) else []
+    count_of_outputs = sum(map(len, outputs))
+    made = [buffer < 0 for buffer in buffers] or [True] * count_of_outputs
+    contents = [draw(SIZES) * each for each in made] if draw(st.booleans()) else []
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return Case(
         graph=graph,
-        costs=make_costs(KINDS, times, outputs, held, trips, buffers),
+        costs=make_costs(KINDS, times, outputs, held, trips, buffers, contents),
         cluster=cluster,
         placements=rng.integers(0, cluster.device_count, (placements, count), dtype=np.int32),
     )

@@ -71,10 +71,13 @@ class SlowTwin:
         """(op, output) → the (op, output) among its inputs whose buffer it shares on one device"""
         self.views = {owners[index] for index, buffer in enumerate(buffers) if buffer == PERSISTENT_BUFFER}
         """outputs whose bytes are among the persistent ones"""
+        self.contents = dict(zip(owners, costs.contents_bytes.tolist() or [0] * len(owners), strict=True))
+        """(op, output) → bytes that are held with it, and not sent"""
         self.persistent, self.temporary = costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist()
         for op, trips in enumerate(self.trips):
             if trips == 0:  # it never gives or uses anything
                 self.outputs[op], self.temporary[op] = [0] * len(self.outputs[op]), 0
+                self.contents |= dict.fromkeys([(op, output) for output in range(len(self.outputs[op]))], 0)
         self.bandwidth = cluster.bandwidth_bytes_per_us.tolist()
         self.latency = cluster.latency_us.tolist()
 
