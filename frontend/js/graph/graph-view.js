@@ -117,6 +117,7 @@ export class GraphView {
     this.#listen(listeners);
     this.#listenToDrags(host, listeners);
     this.#fitWhenResized(host);
+    this.#followOnPage(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
     // Cytoscape keeps the browser from giving it the keys
     host.addEventListener("pointerdown", () => host.focus({ preventScroll: true }), { capture: true });
@@ -391,6 +392,27 @@ export class GraphView {
       }
     });
     this.#observer.observe(host);
+  }
+
+  /**
+   * Tell Cytoscape that what stands above the picture has grown: it notices scrolls and resizes alone, and would take
+   * a click for one on another place.
+   *
+   * @param {HTMLElement} host
+   */
+  #followOnPage(host) {
+    let known = "";
+    const look = () => {
+      const { left, top } = host.getBoundingClientRect();
+      const place = `${left},${top}`;
+      if (place !== known) {
+        known = place;
+        this.#core.resize();
+      }
+    };
+    for (const type of ["pointermove", "pointerdown"]) {
+      host.addEventListener(type, look, { capture: true });
+    }
   }
 
   /** @param {KeyboardEvent} event */
