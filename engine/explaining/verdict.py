@@ -100,9 +100,12 @@ class Verdict:
 
 
 def verdict_of(
-    problem: PlacementProblem, placement: NDArray[np.int32], baselines: Mapping[str, float | None]
+    problem: PlacementProblem, placement: NDArray[np.int32], baselines: Mapping[str, float | None], refusal: str = ""
 ) -> Verdict:
-    """The verdict on `placement` [groups], a run's answer, beside one device and `baselines`: method → step time."""
+    """The verdict on `placement` [groups], a run's answer, beside one device and `baselines`: method → step time.
+
+    `refusal`: why no placement can fit in memory, where that is known.
+    """
     simulator, cluster = problem.simulator, problem.cluster
     timeline = simulator.timeline(placement)
     sums_us = chain_of(timeline, cluster).sum_us()
@@ -127,7 +130,9 @@ def verdict_of(
     best = min(known, key=lambda method: known[method], default=None)
     return Verdict(
         kind=kind,
-        sentence=_sentence(kind, used, (gain, low, high), error, bottleneck, missing, cluster),
+        sentence=f"No placement fits in memory: {refusal}."
+        if refusal
+        else _sentence(kind, used, (gain, low, high), error, bottleneck, missing, cluster),
         error=error,
         one_device_us=one_device_us,
         best_baseline=None if best is None else {"method": best, "step_time_us": known[best]},
@@ -212,6 +217,8 @@ def _sentence(
 def _one_device_sentence(used: int, gain: float | None, cluster: Cluster) -> str:
     if cluster.device_count == 1:
         return "The cluster has one device: there is nothing to split over."
+    if gain is not None and gain <= -LEAST_GAP and used == 1:
+        return f"All ops are on one device, {percent_words(-gain)} slower than on the best one."
     if gain is not None and gain <= -LEAST_GAP:
         return f"Splitting does not pay here: this placement is {percent_words(-gain)} slower than one device."
     if used == 1 or gain is None or gain < LEAST_GAP:

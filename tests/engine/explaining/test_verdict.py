@@ -153,6 +153,17 @@ def test_a_graph_too_large_for_one_device_and_one_too_large_for_all() -> None:
     )
 
 
+def test_the_wrong_single_device_says_nothing_about_splitting() -> None:
+    made = problem_of([10.0, 10.0], [(0, 1)], cluster=small_cluster(1, cpu=True))
+    times_us = np.array([[10.0, 10.0], [40.0, 40.0]])
+    costs = dataclasses.replace(made.costs, kinds=("GPU", "CPU"), time_us=times_us)
+    problem = PlacementProblem(made.graph, costs, made.grouping, made.cluster, made.allowed, Budget(10))
+    ratio = (40 + REST_US) / (10 + REST_US)
+    verdict = judged(problem, [1, 1])
+    assert (verdict.kind, verdict.gain) == (VerdictKind.ONE_DEVICE, pytest.approx(1 - ratio))
+    assert verdict.sentence == f"All ops are on one device, {100 * (ratio - 1):.0f} % slower than on the best one."
+
+
 def test_a_cluster_of_one_device() -> None:
     verdict = judged(problem_of([10.0], [], cluster=small_cluster(1)), [0])
     assert verdict.sentence == "The cluster has one device: there is nothing to split over."
