@@ -175,7 +175,7 @@ def test_the_wrong_single_device_says_nothing_about_splitting() -> None:
     problem = PlacementProblem(made.graph, costs, made.grouping, made.cluster, made.allowed, Budget(10))
     ratio = (40 + REST_US) / (10 + REST_US)
     verdict = judged(problem, [1, 1])
-    assert (verdict.kind, verdict.gain) == (VerdictKind.ONE_DEVICE, pytest.approx(1 - ratio))
+    assert verdict.kind is VerdictKind.ONE_DEVICE and verdict.gain == pytest.approx(1 - ratio)
     assert verdict.sentence == f"All ops are on one device, {100 * (ratio - 1):.0f} % slower than on the best one."
 
 
