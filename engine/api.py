@@ -29,6 +29,7 @@ from engine.comparing.report import draw_outcomes as draw_comparison
 from engine.comparing.report import report_of as comparison_report
 from engine.comparing.summary import MethodSummary, summaries_of
 from engine.comparing.summary import markdown_of as comparison_markdown
+from engine.comparing.summary import verdict_sentence_of as comparison_verdict
 from engine.costs.costs import CostSource
 from engine.costs.source_words import simulated_words
 from engine.errors import (
@@ -368,6 +369,7 @@ __all__ = [
     "comparison_markdown",
     "comparison_report",
     "comparison_summaries",
+    "comparison_verdict",
     "counted",
     "csv_text",
     "device_kinds",

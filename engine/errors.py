@@ -1,5 +1,7 @@
 """Typed errors for users' mistakes, each one line: what is wrong, where, and what is allowed."""
 
+from collections.abc import Mapping
+
 
 class PlacetoError(Exception):
     """A user's mistake. The web turns it into a 4xx answer at `field`, the command line into `exit_status`."""
@@ -48,6 +50,8 @@ class InfeasibleError(PlacetoError):
     """No evaluated placement fits the devices' memory, or a method can make none."""
 
     exit_status = 3
+    verdict: Mapping[str, object] | None = None
+    """the field `verdict` of docs/formats.md, where a run found no placement that fits"""
 
 
 class LimitError(PlacetoError):

@@ -105,12 +105,23 @@ class Run:
         self._stopped = False
         self._ended_by = ""
         """why the method ended before its budget was spent"""
+        self._refusal = ""
+        """why no placement can fit in memory, where that was known before the search"""
 
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
         """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`.
 
         What no placement can fit in memory is refused before the search.
         """
+        try:
+            return self._executed(checkpoint)
+        except InfeasibleError as error:
+            closest = self.closest()
+            if closest is not None:
+                error.verdict = closest["verdict"]  # type: ignore[assignment]  # an object of a report
+            raise
+
+    def _executed(self, checkpoint: bytes | None) -> dict[str, Json]:
         rng = np.random.default_rng(self._request.seed)
         if self._choose is not None:
             self._choose.check(self._simple_placement())
@@ -118,7 +129,7 @@ class Run:
             load_network()  # these seconds are no part of the run's budget
         if checkpoint is None:
             self._emit_event(self._started())
-            require_room(self._problem, units_are_groups=not self._levels)
+            self._require_room()
             self._emit_baselines()
             self._problem.begin()  # the baselines do not count in the run's budget, in seconds either
         else:
@@ -129,6 +140,13 @@ class Run:
         if not self._stopped:
             self._emit_event(Finished(report))
         return report
+
+    def _require_room(self) -> None:
+        try:
+            require_room(self._problem, units_are_groups=not self._levels)
+        except InfeasibleError as error:
+            self._refusal = error.what
+            raise
 
     def _search(self, rng: np.random.Generator, *, anew: bool) -> None:
         """Let the method place; where step times cannot be measured any more, it ends with what it has found."""
@@ -164,7 +182,7 @@ class Run:
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [*told.device_of_group],
             "parts": [[*devices] for devices in told.parts],
-            **told_of_answer(self._problem, self._levels, answer, self._request.prefer, self._baselines),
+            **told_of_answer(self._problem, self._levels, answer, self._request.prefer, self._baselines, self._refusal),
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
@@ -236,8 +254,13 @@ class Run:
         }
 
     def closest(self) -> dict[str, Json] | None:
-        """The report of the placement that misses the least memory; None unless all evaluated ones miss some."""
-        ledger = self._problem.ledger
+        """The report of the placement that misses the least memory; None unless all evaluated ones miss some.
+
+        Of the single devices, where the run was refused before its search.
+        """
+        problem, ledger = self._problem, self._problem.ledger
+        if self._refusal and not ledger.used:
+            problem.evaluate(one_device_placements(problem)[: ledger.remaining])
         return self.report() if ledger.best_placement is not None and ledger.best_step_time_us is None else None
 
     def _started(self) -> Started:

@@ -89,7 +89,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     outcomes = api.compare(prepared, request, folder, _Console().show_standing, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)
     summaries = api.comparison_summaries(outcomes)
-    table = api.comparison_markdown(summaries, str(report["step_time_source"]))
+    table = api.comparison_markdown(summaries, str(report["step_time_source"]), api.comparison_verdict(outcomes))
     text = json.dumps(report, indent=1) + "\n"
     for path in {folder / f"{NAME}.json", parsed.report or folder / f"{NAME}.json"}:
         path.write_text(text)

@@ -134,9 +134,11 @@ def _place(parsed: argparse.Namespace) -> int:
     simplest = api.placement_to_json(prepared, cluster, api.simplest_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
-    if parsed.report is not None:  # what is printed has no long placements
-        told = report["simplest"]
-        assert isinstance(told, dict)
+    told = report["simplest"]
+    assert isinstance(told, dict)
+    if parsed.report is None:  # what is printed has no long placements
+        del told["device_of_group"], told["parts"]
+    else:
         told["placement"] = dict(simplest)
     try:
         write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})

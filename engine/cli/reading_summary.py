@@ -87,11 +87,12 @@ def _layers(summary: Summary) -> Iterator[str]:
     largest = sorted(layers, key=lambda layer: (-layer["flops"], layer["name"]))[:ROWS_SHOWN]
     names = {layer["name"] for layer in largest if layer["flops"]}
     shown = [layer for layer in layers if layer["name"] in names]
-    yield f"Layers: {len(layers)}{f'; the {len(shown)} with most FLOPs' if len(shown) < len(layers) else ''}"
+    known = "known " * bool(summary["heavy_unknown"])
+    yield f"Layers: {len(layers)}{f'; the {len(shown)} with most {known}FLOPs' if len(shown) < len(layers) else ''}"
     for layer in shown:
         share = part_words(layer["flops"] / summary["flops"])
         held = f", {layer['parameters'] + layer['constants']:,} parameters" if layer["parameters"] is not None else ""
-        work = f"{flops_words(layer['flops'])} FLOPs ({share})"
+        work = f"{flops_words(layer['flops'])} {known}FLOPs ({share})"
         yield f"  {shortened(layer['label'])}: {work}{held}, {counted(layer['ops'], 'op')}"
 
 

@@ -122,10 +122,25 @@ def unit_of(summaries: Sequence[MethodSummary]) -> tuple[float, str]:
     return next((unit for unit in TIME_UNITS if greatest_us >= unit[0]), TIME_UNITS[-1])
 
 
-def markdown_of(summaries: Sequence[MethodSummary], step_time_source: str) -> str:
+def verdict_sentence_of(outcomes: Sequence[Outcome]) -> str:
+    """The verdict on the fastest placement of the runs that have ended, in words; empty before it is known.
+
+    Where all have ended and none fits, the verdict on one that does not.
+    """
+    ended = [outcome for outcome in outcomes if outcome.ended]
+    fitting = [outcome for outcome in ended if outcome.feasible and outcome.step_time_us is not None]
+    if fitting:
+        judged = [min(fitting, key=lambda outcome: outcome.step_time_us or 0.0)]
+    else:
+        judged = ended if len(ended) == len(outcomes) else []
+    return next((str(outcome.verdict["sentence"]) for outcome in judged if outcome.verdict is not None), "")
+
+
+def markdown_of(summaries: Sequence[MethodSummary], step_time_source: str, verdict: str = "") -> str:
     """The summaries as a Markdown table, followed by the reasons of methods without a feasible placement.
 
-    `step_time_source`: how the step times were found, in words (`engine.costs.source_words`).
+    `step_time_source`: how the step times were found, in words (`engine.costs.source_words`); `verdict`: the sentence
+    of `verdict_sentence_of`.
     """
     divisor, unit = unit_of(summaries)
     head = [
@@ -145,7 +160,9 @@ def markdown_of(summaries: Sequence[MethodSummary], step_time_source: str) -> st
     rows = [_cells(summary, divisor) for summary in summaries]
     lines = [_line(head), _line(["---", *["---:"] * 10, "---"]), *map(_line, rows)]
     reasons = [f"- {summary.label}: {reason}" for summary in summaries for reason in summary.reasons]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons, "", f"Step times: {step_time_source}."]) + "\n"
+    verdicts = [f"Verdict: {verdict}", ""] if verdict else []
+    ends = ["", *verdicts, f"Step times: {step_time_source}."]
+    return "\n".join([*lines, *([""] if reasons else []), *reasons, *ends]) + "\n"
 
 
 def _cells(summary: MethodSummary, divisor: float) -> list[str]:

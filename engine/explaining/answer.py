@@ -21,12 +21,14 @@ def told_of_answer(
     answer: NDArray[np.int32],
     prefer: Preference,
     baselines: Mapping[str, float | None],
+    refusal: str = "",
 ) -> dict[str, Json]:
     """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
 
-    `answer` [groups of the problem], told by `levels`; `baselines`: method → step time in µs, or None.
+    `answer` [groups of the problem], told by `levels`; `baselines`: method → step time in µs, or None; `refusal`: why
+    no placement can fit in memory, where that is known.
     """
-    verdict = verdict_of(problem, answer, baselines)
+    verdict = verdict_of(problem, answer, baselines, refusal)
     feasible = verdict.kind is not VerdictKind.INFEASIBLE
     return {
         "devices_used": devices_used(answer),

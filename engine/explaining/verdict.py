@@ -12,6 +12,7 @@ from engine.events import Json
 from engine.explaining.chain import Cause, chain_of
 from engine.explaining.model_error import ModelError, error_of
 from engine.number_words import LEAST_GAP, bytes_words, counted, part_words, percent_words
+from engine.placers.registry import PLACERS
 from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
 from engine.simulator import Timeline
@@ -100,9 +101,12 @@ class Verdict:
 
 
 def verdict_of(
-    problem: PlacementProblem, placement: NDArray[np.int32], baselines: Mapping[str, float | None]
+    problem: PlacementProblem, placement: NDArray[np.int32], baselines: Mapping[str, float | None], refusal: str = ""
 ) -> Verdict:
-    """The verdict on `placement` [groups], a run's answer, beside one device and `baselines`: method → step time."""
+    """The verdict on `placement` [groups], a run's answer, beside one device and `baselines`: method → step time.
+
+    `refusal`: why no placement can fit in memory, where that is known.
+    """
     simulator, cluster = problem.simulator, problem.cluster
     timeline = simulator.timeline(placement)
     sums_us = chain_of(timeline, cluster).sum_us()
@@ -115,19 +119,28 @@ def verdict_of(
     device_of_op = placement[simulator.group_of_op]
     error = error_of(problem.costs, problem.op_time_us[device_of_op, np.arange(len(device_of_op))])
     one_device_us = best_one_device_us(problem)
-    gain = low = high = None
-    if one_device_us:
-        ratio = timeline.step_time_us / one_device_us
-        gain, low, high = 1 - ratio, 1 - ratio * error.greatest, 1 - ratio * error.least
+    gains = gain, low, high = _gains(timeline.step_time_us, one_device_us, error)
     missing = problem.simulator.evaluate(placement[None, :]).peak_bytes[0] - problem.memory_bytes
     used = len(np.unique(placement))
-    kind = _kind(used, bool((missing > 0).any()), low if one_device_us else None, fits_one=one_device_us is not None)
+    kind = _kind(used, bool((missing > 0).any()), low, fits_one=one_device_us is not None)
     bottleneck = bottleneck_of(timeline, cluster)
     known = {method: step_us for method, step_us in baselines.items() if step_us is not None}
     best = min(known, key=lambda method: known[method], default=None)
+    if refusal:
+        sentence = f"No placement fits in memory: {refusal}."
+    elif kind is VerdictKind.INFEASIBLE:
+        needs = shortage_words(missing, cluster)
+        sentence = f"No placement was found that fits in memory: the closest needs {needs}."
+    elif kind is VerdictKind.SPLIT:
+        sentence = _split_sentence(used, gains, error, bottleneck)
+    elif cluster.device_count == 1:
+        sentence = "The cluster has one device: there is nothing to split over."
+    else:
+        other = None if best is None else (PLACERS[best].label, _gains(known[best], one_device_us, error))
+        sentence = _one_device_sentence(used, gain, other, error)
     return Verdict(
         kind=kind,
-        sentence=_sentence(kind, used, (gain, low, high), error, bottleneck, missing, cluster),
+        sentence=sentence,
         error=error,
         one_device_us=one_device_us,
         best_baseline=None if best is None else {"method": best, "step_time_us": known[best]},
@@ -186,40 +199,42 @@ def _busiest_link(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
     return Bottleneck("link", f"{sender.name} {receiver.name}", share, words)
 
 
-Gain = tuple[float | None, float | None, float | None]
+Gains = tuple[float | None, float | None, float | None]
 """gain, low, high"""
 
 
-def _sentence(
-    kind: VerdictKind,
-    used: int,
-    gains: Gain,
-    error: ModelError,
-    bottleneck: Bottleneck | None,
-    missing: NDArray[np.int64],
-    cluster: Cluster,
-) -> str:
-    if kind is VerdictKind.INFEASIBLE:
-        return f"No placement was found that fits in memory: the closest needs {shortage_words(missing, cluster)}."
-    if kind is VerdictKind.ONE_DEVICE:
-        return _one_device_sentence(used, gains[0], cluster)
+def _gains(step_time_us: float, one_device_us: float | None, error: ModelError) -> Gains:
+    """The gain of a step over one device, with its interval; None where the graph fits no device, or takes no time."""
+    if not one_device_us:
+        return None, None, None
+    ratio = step_time_us / one_device_us
+    return 1 - ratio, 1 - ratio * error.greatest, 1 - ratio * error.least
+
+
+def _split_sentence(used: int, gains: Gains, error: ModelError, bottleneck: Bottleneck | None) -> str:
     holds = ""
     if bottleneck is not None:
         holds = f"; {bottleneck.words} is the bottleneck, busy {part_words(bottleneck.share)} of the step"
     return f"Split over {counted(used, 'device')}: {_gain_words(gains, error)}{holds}."
 
 
-def _one_device_sentence(used: int, gain: float | None, cluster: Cluster) -> str:
-    if cluster.device_count == 1:
-        return "The cluster has one device: there is nothing to split over."
+def _one_device_sentence(used: int, gain: float | None, other: tuple[str, Gains] | None, error: ModelError) -> str:
+    """`other`: label and gains of the fastest baseline, which may be faster than the answer of a weak method."""
+    name, gains = other or ("", (None, None, None))
+    its_gain, its_low, _ = gains
+    if its_gain is not None and its_low is not None and its_gain > (gain or 0.0) and its_low >= LEAST_GAP:
+        return f"The baseline {name} is {_gain_words(gains, error)}; this run found nothing as fast."
     if gain is not None and gain <= -LEAST_GAP:
+        if used == 1:
+            return f"All ops are on one device, {percent_words(-gain)} slower than on the best one."
         return f"Splitting does not pay here: this placement is {percent_words(-gain)} slower than one device."
-    if used == 1 or gain is None or gain < LEAST_GAP:
+    most = max(gain or 0.0, its_gain or 0.0)
+    if most < LEAST_GAP:
         return "Splitting does not pay here: no placement was found that is faster than one device."
-    return f"Splitting does not pay here: {percent_words(gain)} is within the error of the estimate."
+    return f"Splitting does not pay here: {percent_words(most)} is within the error of the estimate."
 
 
-def _gain_words(gains: Gain, error: ModelError) -> str:
+def _gain_words(gains: Gains, error: ModelError) -> str:
     gain, low, high = gains
     if gain is None or low is None or high is None:
         return "the graph fits on no single device"

@@ -115,6 +115,9 @@ def test_without_room_it_says_how_much_is_missing_on_which_device() -> None:
         r"more than the [\d.]+ [KMG]iB of [CG]PU \d; use more or larger devices, or allow more evaluations",
         str(caught.value),
     )
+    verdict = caught.value.verdict
+    assert verdict is not None and verdict["kind"] == "infeasible"
+    assert str(verdict["sentence"]).startswith("No placement was found that fits in memory: the closest needs ")
     baseline = next(event for event in events_of(heard) if isinstance(event, Baseline))
     assert baseline.step_time_us is None
     assert re.fullmatch(

@@ -27,7 +27,7 @@ def test_a_second_call_measures_nothing_and_the_rows_are_those_of_a_run(
     monkeypatch.setattr(verdicts, "EVALUATIONS", 50)
     page = verdicts.run(tmp_path, lambda _: None)
     assert verdicts.run(tmp_path, lambda _: None) == page == (tmp_path / "verdicts.md").read_text()
-    assert read == [12, 8], "the last ones, which are small, come first"
+    assert read == [12, 8], "the last ones first: they are the small ones"
     rows = json.loads((tmp_path / "verdicts.json").read_text())
     assert [row["graph"] for row in rows] == ["of 8", "of 12"]
     for row in rows:

@@ -81,6 +81,8 @@ test("steps rise by the same ratio up to the largest, at whatever size", () => {
   }
   assert.deepEqual(bounds(5 * 1024, "bytes"), [64, 256, 1024, 4096]);
   assert.equal(stepWords(1, [0.01, 0.03, 0.1, 0.3], "share"), "1 % to 3 %");
+  const words = Array.from({ length: 5 }, (_, step) => stepWords(step, bounds(20, "us"), "us"));
+  assert.deepEqual(words, ["< 0.3 µs", "0.3 µs to 1 µs", "1 µs to 3 µs", "3 µs to 10 µs", "≥ 10 µs"]);
 });
 
 test("a group's costs are from where those of most of its ops are; one op for a CPU is enough", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hasTwoPlacements, isSimplestFirst, placementRows, resultOf } from "../../frontend/js/run/result.js";
+import { hasTwoPlacements, isSimplestFirst, nameOfBest, placementRows, resultOf } from "../../frontend/js/run/result.js";
 import { placementOfToken } from "../../frontend/js/run/placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 
@@ -60,6 +60,7 @@ test("where the simplest is faster than the answer of a weak method, the answer 
   const [first, second] = placementRows(/** @type {NonNullable<typeof faster>} */ (faster));
   assert.equal(first.stepTime, "900.0 µs, 10 % faster");
   assert.equal(second.name, "The method’s own");
+  assert.equal(nameOfBest(/** @type {NonNullable<typeof faster>} */ (faster)), second.name);
 });
 
 test("the token simplest names the simplest placement of a run that has ended", () => {
@@ -70,4 +71,5 @@ test("the token simplest names the simplest placement of a run that has ended", 
   assert.deepEqual(Array.from(known?.placement ?? []), [0, 0]);
   assert.equal(known?.stepTimeUs, 1010);
   assert.equal(known?.base, "simplest");
+  assert.equal(known?.name, "Simplest placement", "the first word of a sentence");
 });

@@ -1,6 +1,8 @@
 """What an exception in a worker makes of its job."""
 
+import errno
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
@@ -113,6 +115,23 @@ def test_a_run_that_was_killed_for_another_reason_is_tried_again(
     run.refresh_from_db()
     assert (run.status, run.error) == (Run.RUNNING, "")
     assert list((tmp_path / "memory").iterdir()) == []
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_full_data_folder_fails_no_run_by_itself(
+    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_FOLDER = tmp_path
+    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+    claim = claimed(run)
+    tries: list[Claim[Run]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        with attempt(claim), Heartbeat(claim, chore=lambda: None):
+            tries.append(claim)
+    assert tries == [claim]
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.RUNNING, "")
 
 
 def test_a_killed_process_is_tried_again_until_it_has_failed_too_often(run: Run, settings: Settings) -> None:

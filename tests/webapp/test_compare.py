@@ -1,5 +1,6 @@
 """A person compares methods: starts a comparison, looks at it, cancels it, takes it away, deletes it."""
 
+import html
 import json
 from typing import Any
 
@@ -138,6 +139,30 @@ def test_report_and_table_are_those_of_the_command_line(client: Client, comparis
     assert simulated["peak_bytes"] == row["peak_bytes"]
     table = client.get(f"/comparisons/{comparison.id}/comparison.md").content.decode()
     assert table.splitlines()[2].startswith("| Random | 2 |")
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_the_verdict_on_the_fastest_run_stands_above_the_table(client: Client, comparison: Comparison) -> None:
+    address = f"/comparisons/{comparison.id}/"
+    assert 'data-part="verdict"' not in client.get(f"{address}table.html").content.decode()
+    carry_out(comparison)
+    rows = json.loads(client.get(f"{address}comparison.json").content)["rows"]
+    fastest = min((row for row in rows if row["feasible"]), key=lambda row: row["step_time_us"])
+    sentence = fastest["verdict"]["sentence"]
+    for name in ("", "table.html", "comparison.md"):
+        assert sentence in client.get(address + name).content.decode()
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_where_nothing_fits_the_verdict_says_so(client: Client, real_graph: Graph) -> None:
+    small = [{"name": f"/device:GPU:{index}", "kind": "K80", "memory_bytes": 1} for index in range(2)]
+    cluster = api.parse_cluster(json.dumps({"devices": small}))
+    comparison = lifecycle.start(real_graph, api.ComparisonRequest(cluster, ("random",), api.Budget(5), 1))
+    carry_out(comparison)
+    [row] = json.loads(client.get(f"/comparisons/{comparison.id}/comparison.json").content)["rows"]
+    assert (row["verdict"]["kind"], row["feasible"]) == ("infeasible", False)
+    page = html.unescape(client.get(f"/comparisons/{comparison.id}/").content.decode())
+    assert row["verdict"]["sentence"] in page
 
 
 def test_the_figure_is_that_of_the_command_line(client: Client, comparison: Comparison) -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from webapp.hanging import Watched
-from webapp.incidents import MOST_KEPT, note_incident, recent_incidents
+from webapp.incidents import FILE, MOST_KEPT, note_incident, recent_incidents
 from webapp.jobs import working_processes
 from webapp.jobs.working_processes import WorkingProcesses
 
@@ -67,6 +67,15 @@ def test_the_status_page_warns_for_a_day(
     assert "Web hung: it did nothing for 31 s and was ended, 0\xa0minutes ago." in warnings
     monkeypatch.setattr("webapp.incidents.SHOWN_FOR_SECONDS", 0.0)
     assert recent_incidents(tmp_path) == []
+
+
+def test_a_line_that_is_no_note_hides_no_other(tmp_path: Path) -> None:
+    note_incident(tmp_path, "one")
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"at": 17\n[]\n{"at": "now", "sentence": 1}\n{"at": 1e300, "sentence": ""}\n\xff\n')
+    note_incident(tmp_path, "two")
+    assert [incident.sentence for incident in recent_incidents(tmp_path)] == ["two", "one"]
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_old_notes_make_room(tmp_path: Path) -> None:

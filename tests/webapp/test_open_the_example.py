@@ -57,7 +57,10 @@ def test_it_is_a_finished_run_of_this_version(client: Client) -> None:
 
 
 def test_its_page_says_what_one_sees(client: Client, run: Run) -> None:
-    assert "Run it yourself" in client.get(f"/runs/{opened(client).id}/").content.decode()
+    page = client.get(f"/runs/{opened(client).id}/").content.decode()
+    assert "Run it yourself" in page
+    verdict = read_example().report["verdict"]
+    assert isinstance(verdict, dict) and str(verdict["sentence"]) in page
     assert "Run it yourself" not in client.get(f"/runs/{run.id}/").content.decode()
 
 

@@ -301,6 +301,12 @@ def test_layers_have_their_work_and_what_they_hold() -> None:
     ]
 
 
+def test_flops_of_layers_are_lower_bounds_where_heavy_ops_are_unknown() -> None:
+    unknown = COUNTED | {"heavy_unknown": [["Conv2D", 1]]}
+    [table] = [table for table in tables_of(unknown, str) if table.part == "layers"]
+    assert {row.cells[0].head for row in table.rows} == {"FLOPs, at least"}
+
+
 def test_one_layer_is_no_table_and_what_is_not_counted_is_no_column() -> None:
     layers = COUNTED["layers"]
     assert "layers" not in [table.part for table in tables_of(COUNTED | {"layers": layers[:1]}, str)]

@@ -249,7 +249,7 @@ def test_health_and_status_ask_the_same_parts(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_graph_that_waits_long_to_be_read_is_a_warning(client: Client, worker: Worker, graph: Graph) -> None:
     Graph.objects.filter(id=graph.id).update(status=Graph.QUEUED, created_at=timezone.now() - timedelta(minutes=3))
-    warning = "1 graph waits to be read, the first for 3 min: a reading that goes on ends after 8 min."
+    warning = "1 graph waits to be read, the first for 3 min; a reading takes at most 8 min."
     assert warning in status(client)["warnings"]
     Graph.objects.filter(id=graph.id).update(created_at=timezone.now())
     assert status(client)["warnings"] == []

@@ -41,7 +41,7 @@ def outcome_of(run: Run) -> api.Outcome:
         parts=tuple(tuple(part) for part in placement.parts),
         devices_used=_integer(report.get("devices_used")),
         crossing_edges=_integer(report.get("crossing_edges")),
-        verdict=_object(report.get("verdict")),
+        verdict=_object(report.get("verdict", run.verdict)),
         simplest=_object(report.get("simplest")),
     )
 

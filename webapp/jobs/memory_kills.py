@@ -5,6 +5,7 @@ for memory when it began. A process that is killed leaves its file: if the numbe
 """
 
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -27,13 +28,15 @@ def note_attempt(job_id: uuid.UUID) -> None:
             "the system ended it because the machine's memory ran out",
             allowed="a smaller graph or fewer groups, another method, or a machine with more memory",
         )
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.write_text(str(kills), encoding="ascii")
+    with suppress(OSError):  # on a full disk the job goes on: it only is not recognised if it is killed
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.write_text(str(kills), encoding="ascii")
 
 
 def forget_attempt(job_id: uuid.UUID) -> None:
     """Note that it has ended by itself."""
-    _path(job_id).unlink(missing_ok=True)
+    with suppress(OSError):
+        _path(job_id).unlink(missing_ok=True)
 
 
 def _path(job_id: uuid.UUID) -> Path:

@@ -66,6 +66,8 @@ class Run(JobWithEvents):
     """SHA-256 of its file"""
     evaluations_used = models.BigIntegerField(default=0)
     best_step_time_us = models.FloatField(null=True)
+    verdict = JsonTextField(null=True, editable=False)
+    """the engine's, on a run that found no placement that fits; None otherwise: then its answer's report has one"""
     kept_events = models.BigIntegerField(null=True, editable=False)
     """the number of events that its thinning has left; None: not thinned"""
 

@@ -44,9 +44,10 @@ def _place(claim: Claim[Run], run: Run, store: RunStore, heartbeat: Heartbeat) -
     report = None
     try:
         report = api.place(prepared, request, partial(_store, store, yielding), yielding.should_stop, checkpoint)
-    except api.InfeasibleError:
+    except api.InfeasibleError as error:
         if not (yielding.has_yielded or heartbeat.cancelled.is_set()):
             store.write()
+            claim.update(verdict=error.verdict)
             raise
     except Exception:
         store.write()

@@ -40,18 +40,26 @@ export function stepOf(value, edges) {
 }
 
 /**
+ * @param {number} us a bound
+ * @returns {string} `0.3 µs`, which has a decimal, `300 µs`
+ */
+function boundOfTime(us) {
+  return us < 1 ? `${Number(us.toPrecision(1))} µs` : formatTime(us, 1);
+}
+
+/**
  * @param {number} step
  * @param {readonly number[]} edges
  * @param {Unit} unit
  * @returns {string} such as `< 10 µs`, `10 µs to 30 µs`, `≥ 3 ms`
  */
 export function stepWords(step, edges, unit) {
-  const words = { us: formatTime, bytes: formatBytes, share: formatShare }[unit];
+  const words = { us: boundOfTime, bytes: formatBytes, share: formatShare }[unit];
   if (step === 0) {
-    return `< ${words(edges[0], 1)}`;
+    return `< ${words(edges[0])}`;
   }
   if (step === edges.length) {
-    return `≥ ${words(edges[step - 1], 1)}`;
+    return `≥ ${words(edges[step - 1])}`;
   }
-  return `${words(edges[step - 1], 1)} to ${words(edges[step], 1)}`;
+  return `${words(edges[step - 1])} to ${words(edges[step])}`;
 }

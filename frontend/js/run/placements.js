@@ -14,7 +14,7 @@ import { formatCount } from "../ui/format.js";
  * @property {string} key equal for equal placements
  * @property {string} explanation address of its explanation, from the page; empty: to be asked for by the placement
  * @property {number} episodeIndex in the list of episodes, -1 for another placement
- * @property {string} [name] of a kept placement
+ * @property {string} [name] at the beginning of a sentence: that of a kept placement, or another one than `words`
  * @property {string} base what requests name where they leave groups on several devices as they are in this placement
  * @property {number} [levelGroups] of an episode of a search through levels: how many groups the level has where it was found
  */
@@ -84,6 +84,7 @@ function simplestOf({ report }) {
   return {
     token: "simplest",
     words: "the simplest placement",
+    name: "Simplest placement",
     placement: Int16Array.from(simplest.device_of_group),
     stepTimeUs: simplest.step_time_us,
     feasible: true,

@@ -1,7 +1,7 @@
 /** The run's verdict at the top of its page, its two placements beside each other, and the order of their files. */
 
 import { element, find, scroller, setText } from "../ui/dom.js";
-import { hasTwoPlacements, isSimplestFirst, placementRows } from "./result.js";
+import { hasTwoPlacements, isSimplestFirst, nameOfBest, placementRows } from "./result.js";
 
 /** @typedef {import("../ui/contracts.js").Result} Result */
 
@@ -69,13 +69,13 @@ export class ResultPanel {
 
   /** @param {Result | null} result */
   #orderFiles(result) {
-    if (!hasTwoPlacements(result)) {
+    if (result === null || !hasTwoPlacements(result)) {
       return;
     }
     const files = this.#part("placement-files");
     const best = find(files, "[data-files=best]", HTMLElement);
     const simplest = files.querySelector("[data-files=simplest]") ?? simplestFiles(best);
-    setText(find(best, "h2", HTMLElement), "Fastest placement");
+    setText(find(best, "h2", HTMLElement), `${nameOfBest(result)} placement`);
     files.replaceChildren(...(isSimplestFirst(result) ? [simplest, best] : [best, simplest]));
   }
 

@@ -73,11 +73,14 @@ def test_place_says_its_verdict_and_writes_the_placement_that_is_preferred(
         assert told["prefer"] == prefer
         printed = capsys.readouterr().err
         assert told["verdict"]["sentence"] in printed
-        assert "fastest: " in printed and ", 2 devices, 2 crossing edges; simplest within " in printed
+        assert "\nanswer: " in printed and ", 2 devices, 2 crossing edges; simplest within " in printed
     assert written["fastest"] == told["placement"] == devices, "the method's own answer stays"
     assert (told["crossing_edges"], told["simplest"]["crossing_edges"]) == (2, 0)
     assert written["simplest=5%"] == told["simplest"]["placement"] != devices
     assert told["simplest"]["tolerance"] == 0.05
+    assert main([*command[: command.index("--report")]]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"placement", "device_of_group", "parts"}.isdisjoint({*shown, *shown["simplest"]})
 
 
 def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path) -> None:

@@ -137,8 +137,8 @@ def test_the_layers_with_most_flops_are_told_in_their_order() -> None:
     counts: dict[str, Any] = {"flops": np.array([920, 0, 0, 0])}
     told = lines(Origin(layers=tuple(layers)), **counts)
     start = told.index("Parameters: 1,001 in variables, 24 in constants")
-    assert told[start + 1] == f"Layers: {ROWS_SHOWN + 2}; the {ROWS_SHOWN} with most FLOPs"
-    assert told[start + 3] == "  large: 900 FLOPs (98 %), 1,024 parameters, 2 ops"
+    assert told[start + 1] == f"Layers: {ROWS_SHOWN + 2}; the {ROWS_SHOWN} with most known FLOPs"
+    assert told[start + 3] == "  large: 900 known FLOPs (98 %), 1,024 parameters, 2 ops"
     assert [line for line in told if line.startswith("  none")] == []
     uncounted = lines(Origin(layers=(layer("a", None, None, None), layer("b", None, None, None))))
     assert [line for line in uncounted if line.startswith(("Layers", "Parameters"))] == []

@@ -131,8 +131,12 @@ def test_who_can_do_nothing_is_a_row_with_a_reason(
         assert f"- {label}: the variables need 250 B, more than the 100 B of all devices together" in told.out
     assert "2/2 done" in told.err
     cpu_only, one = report_in(tmp_path)["rows"]
-    assert (cpu_only["feasible"], cpu_only["step_time_us"]) == (False, None)
-    assert (one["feasible"], one["step_time_us"]) == (False, None)
+    for row in (cpu_only, one):
+        assert not row["feasible"] and max(row["peak_bytes"]) > 100
+        assert (row["verdict"]["kind"], row["simplest"]) == ("infeasible", None)
+        sentence = "No placement fits in memory: the variables need 250 B, more than the 100 B of all devices together."
+        assert row["verdict"]["sentence"] == sentence
+        assert f"\nVerdict: {sentence}\n" in told.out
 
 
 def test_a_method_that_crashes_is_a_row_and_is_tried_again(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engine.comparing.outcome import Outcome, outcome_from_json
-from engine.comparing.summary import markdown_of, summaries_of, unit_of
+from engine.comparing.summary import markdown_of, summaries_of, unit_of, verdict_sentence_of
 
 SHORT = "none of the placements fits in memory (5 evaluated): the closest needs 150 B more than the 100 B of GPU 0"
 
@@ -43,6 +43,18 @@ def test_an_infeasible_seed_is_told_and_counts_for_no_time() -> None:
     assert summary.mean_us == summary.least_us == 2000.0
     assert summary.feasible_words == "1 of 2 seeds"
     assert f"- brkga: {SHORT}\n" in markdown_of([summary], "simulated")
+
+
+def test_the_verdict_is_that_on_the_fastest_of_what_has_ended() -> None:
+    slow, fast = outcome(0, 3000.0, verdict={"sentence": "slow"}), outcome(1, 2000.0, verdict={"sentence": "fast"})
+    short = outcome(2, 1.0, feasible=False, verdict={"sentence": "none fits"})
+    working = outcome(3, 1000.0, ended=False)
+    assert verdict_sentence_of([slow, fast, short, working]) == "fast"
+    assert verdict_sentence_of([short, working]) == ""
+    assert verdict_sentence_of([short]) == "none fits"
+    assert verdict_sentence_of([slow, outcome(1, 2000.0)]) == "", "the fastest is of an older version"
+    assert "\nVerdict: fast\n" in markdown_of(summaries_of([slow, fast], {}), "simulated", "fast")
+    assert "Verdict" not in markdown_of(summaries_of([slow, fast], {}), "simulated")
 
 
 def test_a_method_without_anything_is_a_row() -> None:

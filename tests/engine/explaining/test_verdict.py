@@ -153,6 +153,32 @@ def test_a_graph_too_large_for_one_device_and_one_too_large_for_all() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("baseline_us", "sentence"),
+    [
+        (1500.0, "The baseline Scotch is 25 % faster than one device (15 to 37 %); this run found nothing as fast."),
+        (1980.0, "Splitting does not pay here: 1.6 % is within the error of the estimate."),
+        (2011.4, "Splitting does not pay here: no placement was found that is faster than one device."),
+        (None, "Splitting does not pay here: no placement was found that is faster than one device."),
+    ],
+)
+def test_a_baseline_that_is_faster_than_the_answer_counts(baseline_us: float | None, sentence: str) -> None:
+    verdict = judged(problem_of([1000.0, 1000.0], []), [0, 0], single_device=2 * (1000 + REST_US), scotch=baseline_us)
+    assert (verdict.kind, verdict.gain) == (VerdictKind.ONE_DEVICE, 0.0)
+    assert verdict.sentence == sentence
+
+
+def test_the_wrong_single_device_says_nothing_about_splitting() -> None:
+    made = problem_of([10.0, 10.0], [(0, 1)], cluster=small_cluster(1, cpu=True))
+    times_us = np.array([[10.0, 10.0], [40.0, 40.0]])
+    costs = dataclasses.replace(made.costs, kinds=("GPU", "CPU"), time_us=times_us)
+    problem = PlacementProblem(made.graph, costs, made.grouping, made.cluster, made.allowed, Budget(10))
+    ratio = (40 + REST_US) / (10 + REST_US)
+    verdict = judged(problem, [1, 1])
+    assert verdict.kind is VerdictKind.ONE_DEVICE and verdict.gain == pytest.approx(1 - ratio)
+    assert verdict.sentence == f"All ops are on one device, {100 * (ratio - 1):.0f} % slower than on the best one."
+
+
 def test_a_cluster_of_one_device() -> None:
     verdict = judged(problem_of([10.0], [], cluster=small_cluster(1)), [0])
     assert verdict.sentence == "The cluster has one device: there is nothing to split over."

@@ -220,15 +220,18 @@ def first_form_loops(folder: Path) -> None:
         resource = v1.get_variable("resource", initializer=tf.ones([4, 4]) * 0.1, use_resource=True)
 
         def body(step: Any, net: Any, kept: Any) -> Any:
-            writes = [v1.scatter_nd_update(ref, [[step % 3]], net[:1]), resource.scatter_nd_add([[0, 1]], [0.25])]
+            added = resource.scatter_nd_add([[0, 1]], net[0, :1])  # after the last trip's read, as all writes here
+            writes = [v1.scatter_nd_update(ref, [[step % 3]], net[:1]), added]
             with tf.control_dependencies(writes):
                 net = tf.tanh(tf.matmul(net, resource.read_value()) + ref[:1])
             return step + 1, net, kept.write(step, net)
 
         kept = tf.TensorArray(tf.float32, 5, element_shape=[2, 4])
         _, net, kept = v1.while_loop(lambda step, *_: step < 5, body, [0, inputs, kept])
+        with tf.control_dependencies([net]):
+            weights = resource.read_value()
         _, last = v1.while_loop(
-            lambda step, _: step < 3, lambda step, one: (step + 1, tf.tanh(tf.matmul(one, resource))), [0, inputs]
+            lambda step, _: step < 3, lambda step, one: (step + 1, tf.tanh(tf.matmul(one, weights))), [0, inputs]
         )
         outputs = {"net": net, "kept": kept.stack(), "gradient": tf.gradients(tf.reduce_sum(last), [inputs])[0]}
         session.run(v1.global_variables_initializer())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from engine.problem import Budget, PlacementProblem
 from engine.search.crossing import GroupEdges
-from engine.search.simplest import Simplest, devices_used, most_evaluations, simplest_of
+from engine.search.simplest import LEAST_OF_LARGE, Simplest, devices_used, most_evaluations, simplest_of
 from tests.engine.placers.small_problems import leveled_problem, one_group_an_op, small_cluster, small_graph
 from tests.engine.placers.small_problems import small_problem as drawn_problem
 
@@ -118,6 +118,18 @@ def test_a_limit_in_seconds_ends_it() -> None:
     timed = problem.with_budget(Budget(400, seconds=10.0), clock=iter(range(10_000)).__next__)
     given = np.random.default_rng(2).integers(0, 3, problem.group_count).astype(np.int32)
     assert simplest_of(timed, given, 0.05).evaluations < simplest_of(problem, given, 0.05).evaluations
+
+
+def test_it_takes_less_than_a_tenth_of_the_evaluations_or_so_few_that_nobody_notices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = leveled_problem(0, ops=60)
+    assert most_evaluations(problem) == 500
+    monkeypatch.setattr("engine.search.simplest.QUICK_WORK", 0)
+    for evaluations, most in ((1000, 80), (2000, 160), (50_000, 4000), (10**6, 5000)):
+        assert most_evaluations(problem.with_budget(Budget(evaluations))) == most < evaluations / 10
+    monkeypatch.setattr("engine.search.simplest.MOST_WORK", 0)
+    assert most_evaluations(problem) == LEAST_OF_LARGE
 
 
 def test_crossing_edges_are_counted_once_each_with_parallel_and_back_edges() -> None:

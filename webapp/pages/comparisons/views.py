@@ -78,9 +78,10 @@ def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
 @require_safe
 @never_cache
 def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """The page's table alone. Context: summaries."""
-    summaries = api.comparison_summaries(outcomes_of(comparison_or_404(comparison_id)))
-    return render(request, "comparisons/table.html", {"summaries": summaries})
+    """The page's table alone. Context: summaries, verdict."""
+    outcomes = outcomes_of(comparison_or_404(comparison_id))
+    context = {"summaries": api.comparison_summaries(outcomes), "verdict": api.comparison_verdict(outcomes)}
+    return render(request, "comparisons/table.html", context)
 
 
 @require_POST
@@ -116,7 +117,9 @@ def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 def table(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """The table as Markdown."""
     comparison = comparison_or_404(comparison_id)
-    text = api.comparison_markdown(api.comparison_summaries(outcomes_of(comparison)), comparison.graph.step_time_source)
+    outcomes = outcomes_of(comparison)
+    source, verdict = comparison.graph.step_time_source, api.comparison_verdict(outcomes)
+    text = api.comparison_markdown(api.comparison_summaries(outcomes), source, verdict)
     return _attachment(comparison, "comparison.md", text, "text/markdown; charset=utf-8")
 
 

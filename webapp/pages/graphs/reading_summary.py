@@ -293,18 +293,19 @@ def _layer_table(summary: GraphSummary) -> Table:
     if "constants" in held:
         in_all = sum(layer["constants"] for layer in layers)
         meaning += f" Constants, in which a frozen graph keeps its weights, have {in_all:,} elements."
-    return Table("layers", "Layers", "Layer", [_layer_row(layer, held) for layer in layers], meaning)
+    flops = "FLOPs, at least" if summary.get("heavy_unknown") else "FLOPs"
+    return Table("layers", "Layers", "Layer", [_layer_row(layer, held, flops) for layer in layers], meaning)
 
 
 PARAMETERS = {"parameters": "Parameters", "constants": "In constants"}
 """key of a layer → heading"""
 
 
-def _layer_row(layer: Mapping[str, Any], held: Sequence[str]) -> TableRow:
-    """`held`: the keys of PARAMETERS of which some layer has any."""
+def _layer_row(layer: Mapping[str, Any], held: Sequence[str], flops: str) -> TableRow:
+    """`held`: the keys of PARAMETERS of which some layer has any; `flops`: the heading of that column."""
     cells = [TableCell(PARAMETERS[key], layer[key], is_number=True) for key in held]
     if layer["flops"] is not None:
-        cells.insert(0, TableCell("FLOPs", int(layer["flops"]), is_number=True, unit="flops"))
+        cells.insert(0, TableCell(flops, int(layer["flops"]), is_number=True, unit="flops"))
     cells.append(TableCell("Ops", layer["ops"], is_number=True))
     cells.append(TableCell("Outputs", layer["output_bytes"], is_number=True, unit="bytes"))
     return TableRow(layer["name"], tuple(cells), shown_as=layer["label"])

@@ -31,7 +31,7 @@ MOST_WRITINGS = 2
 LONGEST_WAIT_SECONDS = 60.0
 WAIT = "Too many placed graphs are being written. Try again in a few seconds."
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
-NO_SIMPLEST = "This run has no simplest placement: it has not ended, or an older version made it."
+NO_SIMPLEST = "This run has no simplest placement: it still works, it failed, or an older version made it."
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."

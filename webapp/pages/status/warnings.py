@@ -48,7 +48,7 @@ def _of_readings(queue: QueueFigures) -> str:
     minutes = (queue.oldest_seconds or 0.0) / 60
     longest = api.READING_STEPS * api.Limits().seconds / 60
     graphs = "1 graph waits" if queue.waiting == 1 else f"{queue.waiting} graphs wait"
-    return f"{graphs} to be read, the first for {minutes:.0f} min: a reading that goes on ends after {longest:g} min."
+    return f"{graphs} to be read, the first for {minutes:.0f} min; a reading takes at most {longest:g} min."
 
 
 def _of_worker(line: WorkerLine) -> str:
