@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.costs.operations import convolutions, light, linear_algebra, products, recurrences, transforms
 from engine.costs.operations.execution import Count, Execution, MisfitError, size
-from engine.costs.operations.traffic import TRAFFIC, everything
+from engine.costs.operations.traffic import OF_CONTAINERS, TRAFFIC, everything
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_table import registered_ops
 
@@ -59,8 +59,8 @@ OURS = HEAVY - AGREED - MISCOUNTED
 """
 UNCOUNTED = {op_type: count for op_type, count in light.UNCOUNTED.items() if op_type in registered_ops()}
 COUNTS = HEAVY_COUNTS | recurrences.LIGHT_COUNTS | linear_algebra.COUNTS | transforms.COUNTS | light.COUNTS | UNCOUNTED
-ALWAYS_OURS = OURS | UNCOUNTED.keys()
-"""op types, light ones too, whose count is never the estimator's"""
+ALWAYS_OURS = OURS | UNCOUNTED.keys() | OF_CONTAINERS
+"""op types, light ones too, whose work is never the estimator's"""
 ELEMENT_BYTES = {
     **dict.fromkeys((4, 6, 10, 11, 12, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33), 1),
     **dict.fromkeys((5, 14, 15, 16, 17, 19), 2),

@@ -42,17 +42,35 @@ def copied_list(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> 
     return 2 * (sum(inputs[:1]) + sum(outputs[:1]))
 
 
+def copied_array(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """The elements of an array, of unknown bytes, are read and written: twice the known tensor, the largest one."""
+    return 2 * max((*inputs, *outputs), default=0)
+
+
 VIEWS = (
     *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "EnsureShape"),
     *("NoOp", "Shape", "ShapeN", "Size", "Rank", "Bitcast", "Const", "ReadVariableOp", "VariableV2", "VarHandleOp"),
     *("EmptyTensorList", "TensorListReserve", "TensorListLength", "TensorListElementShape", "TensorListResize"),
     *("TensorListConcatLists", "TensorListGetItem", "TensorListSetItem", "TensorListPushBack", "TensorListPopBack"),
 )
+VERSIONS = ("", "V2", "V3")
 GATHERS = ("Gather", "GatherV2", "GatherNd", "ResourceGather", "ResourceGatherNd")
 LIST_COPIES = (
     *("TensorListStack", "TensorListGather", "TensorListConcat", "TensorListConcatV2", "TensorListFromTensor"),
     *("TensorListScatter", "TensorListScatterV2", "TensorListSplit"),
 )
+STACKS_AND_ARRAYS = (
+    *("Stack", "StackPush", "StackPop", "StackClose", "StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
+    *(f"TensorArray{name}{version}" for name in ("", "Grad", "Write", "Read", "Size", "Close") for version in VERSIONS),
+    "TensorArrayGradWithShape",
+)
+"""op types that hand on elements, or none, by reference"""
+ARRAY_COPIES = (
+    *(f"TensorArray{name}{version}" for name in ("Gather", "Scatter", "Concat", "Split") for version in VERSIONS),
+    *("TensorArrayPack", "TensorArrayUnpack"),
+)
+OF_CONTAINERS = frozenset((*STACKS_AND_ARRAYS, *ARRAY_COPIES))
+"""op types of stacks and arrays: the estimator counts elements that are handed on, and not those that are copied"""
 TRAFFIC: dict[str, Traffic] = {
     **dict.fromkeys(VIEWS, nothing),
     **dict.fromkeys(GATHERS, gathered),
@@ -60,4 +78,6 @@ TRAFFIC: dict[str, Traffic] = {
     **{f"{kind}ScatterNd{change}": scattered for kind in ("", "Resource") for change in (*ND_CHANGES, "Update")},
     **dict.fromkeys(SPARSE_SUMS, summed_rows),
     **dict.fromkeys(LIST_COPIES, copied_list),
+    **dict.fromkeys(STACKS_AND_ARRAYS, nothing),
+    **dict.fromkeys(ARRAY_COPIES, copied_array),
 }

@@ -374,6 +374,12 @@ def test_other_ops_read_and_write_every_tensor_that_is_known() -> None:
     for op_type in ("TensorListGetItem", "TensorListPopBack"):
         assert moved_bytes_of(node(op_type), [handle, None, None], [tensor]) == 0
     assert moved_bytes_of(node("TensorListStack"), [handle, None], [tensor]) == 96
+    array, places, flow = TensorOf(RESOURCE, ()), TensorOf(WHOLE, (3,)), TensorOf(FLOAT, ())
+    for op_type in ("StackPushV2", "TensorArrayWriteV3"):
+        assert moved_bytes_of(node(op_type), [array, None, tensor, flow], [flow]) == 0
+    assert moved_bytes_of(node("TensorArrayReadV3"), [array, None, flow], [tensor]) == 0
+    assert moved_bytes_of(node("TensorArrayGatherV3"), [array, places, flow], [tensor]) == 96
+    assert moved_bytes_of(node("TensorArrayScatterV3"), [array, places, tensor, flow], [flow]) == 96
     assert moved_bytes_of(node("Reshape"), [tensor, None], [tensor]) == 0
 
 
