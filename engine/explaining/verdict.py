@@ -199,11 +199,11 @@ def _busiest_link(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
     return Bottleneck("link", f"{sender.name} {receiver.name}", share, words)
 
 
-Gains = tuple[float | None, float | None, float | None]
+GainWithInterval = tuple[float | None, float | None, float | None]
 """gain, low, high"""
 
 
-def _gains(step_time_us: float, one_device_us: float | None, error: ModelError) -> Gains:
+def _gains(step_time_us: float, one_device_us: float | None, error: ModelError) -> GainWithInterval:
     """The gain of a step over one device, with its interval; None where the graph fits no device, or takes no time."""
     if not one_device_us:
         return None, None, None
@@ -211,14 +211,16 @@ def _gains(step_time_us: float, one_device_us: float | None, error: ModelError) 
     return 1 - ratio, 1 - ratio * error.greatest, 1 - ratio * error.least
 
 
-def _split_sentence(used: int, gains: Gains, error: ModelError, bottleneck: Bottleneck | None) -> str:
+def _split_sentence(used: int, gains: GainWithInterval, error: ModelError, bottleneck: Bottleneck | None) -> str:
     holds = ""
     if bottleneck is not None:
         holds = f"; {bottleneck.words} is the bottleneck, busy {part_words(bottleneck.share)} of the step"
     return f"Split over {counted(used, 'device')}: {_gain_words(gains, error)}{holds}."
 
 
-def _one_device_sentence(used: int, gain: float | None, other: tuple[str, Gains] | None, error: ModelError) -> str:
+def _one_device_sentence(
+    used: int, gain: float | None, other: tuple[str, GainWithInterval] | None, error: ModelError
+) -> str:
     """`other`: label and gains of the fastest baseline, which may be faster than the answer of a weak method."""
     name, gains = other or ("", (None, None, None))
     its_gain, its_low, _ = gains
@@ -234,7 +236,7 @@ def _one_device_sentence(used: int, gain: float | None, other: tuple[str, Gains]
     return f"Splitting does not pay here: {percent_words(most)} is within the error of the estimate."
 
 
-def _gain_words(gains: Gains, error: ModelError) -> str:
+def _gain_words(gains: GainWithInterval, error: ModelError) -> str:
     gain, low, high = gains
     if gain is None or low is None or high is None:
         return "the graph fits on no single device"

@@ -1,6 +1,7 @@
 """A person reads whether splitting pays, looks at the simplest placement, and takes its files."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def test_the_verdict_and_both_placements(page: Page, tmp_path: Path) -> None:
     expect(part(page, "step")).to_have_attribute("data-state", "ready")
     expect(part(page, "verdict")).to_contain_text("Simplest placement: ")
     expect(both.first.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("=simplest"))
     page.reload()
     expect(part(page, "shown")).to_contain_text("The simplest placement: ")
     both.last.get_by_role("button", name="Show").click()
