@@ -55,7 +55,7 @@ class InfeasibleError(PlacetoError):
 
 
 class LimitError(PlacetoError):
-    """A file that needs more bytes, memory or time than the limits allow."""
+    """A file or a run that needs more bytes, memory or time than the limits allow."""
 
 
 class TimeLimitError(LimitError):

@@ -19,6 +19,8 @@ from engine.events import Json, ShouldStop
 from engine.files.archive import fields_of
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.placers.memory import PLACETO, ProblemSize, require_memory
+from engine.placeto.settings import make_settings as make_placeto_settings
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
 from engine.policies.checkpoint import learned_in
 from engine.policies.family_training import train_policy
@@ -102,8 +104,9 @@ def train(
     """Train a policy and return its file. With `checkpoint`, a state that `save_state` got, it continues from there.
 
     If `should_stop` ends the training, the policy has learned until then. Raises GraphError if a graph cannot be placed
-    on one of the clusters.
+    on one of the clusters, LimitError if one of them needs more memory than the training may have.
     """
+    _require_memory(request)
     policy = train_policy(
         problems_of(request.graphs, request.clusters),
         problems_of(request.held_out, request.clusters),
@@ -115,6 +118,18 @@ def train(
         save_state,
     )
     return _file_of(policy, request.name, request.families)
+
+
+def _require_memory(request: TrainRequest) -> None:
+    """Raise LimitError for a graph on a cluster whose batch of episodes needs more memory than there is."""
+    settings = make_training_settings(request.settings)
+    sizes = {"hidden_width": settings.hidden_width, "batch_episodes": settings.batch_episodes}
+    as_in_placeto = make_placeto_settings(sizes)
+    for prepared in request.graphs:
+        ops, edges = prepared.graph.op_count, prepared.graph.edge_count
+        for cluster in request.clusters:
+            size = ProblemSize(prepared.grouping.group_count, cluster.device_count, ops, edges)
+            require_memory("the training", PLACETO, as_in_placeto, size, "other graphs")
 
 
 def training_identity(request: TrainRequest) -> str:

@@ -12,7 +12,8 @@ from engine.events import EmitFromPlacer, Json
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
-from engine.placers.registry import PLACERS, make_placer
+from engine.placers.memory import ProblemSize, require_memory
+from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
@@ -74,7 +75,7 @@ class RunProblem:
         """`timer`: takes step times in place of the simulator.
 
         Raises GraphError for a group that may go nowhere, PlacementError for a wrong start or pin, SettingsError for a
-        timer and a method that can only simulate.
+        timer and a method that can only simulate, LimitError for a run that needs more memory than it may have.
         """
         if timer is not None:
             require_measurable(request.method)
@@ -96,6 +97,7 @@ class RunProblem:
             allowed[fixed] = shown[self._inside[fixed]]
         else:
             allowed = shown
+        self._require_memory(*allowed.shape)
         start = None if request.start is None else self._start(request.start, grouping, allowed)
         self._keep_parts(allowed, start)
         self.problem = PlacementProblem(
@@ -114,6 +116,12 @@ class RunProblem:
         """its placements are those of the finest level's groups, called units"""
         self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)
         """the same graph in the groups that people see, for baselines, with a ledger of its own"""
+
+    def _require_memory(self, groups: int, devices: int) -> None:
+        request, graph = self._request, self._prepared.graph
+        settings = settings_dataclass_of(make_placer(request.method, request.settings, request.trained_policy()))
+        size = ProblemSize(groups, devices, graph.op_count, graph.edge_count)
+        require_memory(request.method, PLACERS[request.method].memory, settings, size)
 
     def _allowed(self, grouping: Grouping) -> NDArray[np.bool_]:
         prepared, request = self._prepared, self._request

@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from engine.child.machine_memory import available_memory_bytes
+
 MARKS = ("can't allocate memory", "cannot allocate memory", "not enough memory", "out of memory", "bad_alloc")
 """in the texts of errors by which libraries say that memory ran out"""
 PAGE_BYTES = resource.getpagesize()
+ADDRESSES, DATA = 0, 5
+"""columns of /proc/self/statm: all addresses; data and stacks"""
 
 
 @contextmanager
@@ -21,13 +25,24 @@ def limited_memory(more_bytes: int) -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = _data_bytes() + more_bytes
+    wanted = _own_bytes(DATA) + more_bytes
     lowest = min(each for each in (wanted, soft, hard) if each != resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def room_bytes() -> int:
+    """The bytes that this process may still write: up to its limit if it has one, else what the machine has left."""
+    if sys.platform == "linux":
+        limits = ((resource.RLIMIT_DATA, DATA), (resource.RLIMIT_AS, ADDRESSES))
+        soft = [(resource.getrlimit(which)[0], column) for which, column in limits]
+        left = [limit - _own_bytes(column) for limit, column in soft if limit != resource.RLIM_INFINITY]
+        if left:
+            return max(0, min(left))
+    return available_memory_bytes()
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -43,6 +58,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     return False
 
 
-def _data_bytes() -> int:
-    """Bytes of this process that the limit counts: data and stacks."""
-    return int(Path("/proc/self/statm").read_text().split()[5]) * PAGE_BYTES
+def _own_bytes(column: int) -> int:
+    """Bytes of this process that a limit counts."""
+    return int(Path("/proc/self/statm").read_text().split()[column]) * PAGE_BYTES

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placers import memory
+from engine.placers.memory import MemoryNeed
 from engine.placers.placer import Placer, PolicyPlacer
 from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings
 from engine.placeto.settings import PlacetoSettings
@@ -58,6 +60,8 @@ class Method:
     """whether a run that begins from a placement searches from there; any other method evaluates it and goes its way"""
     evaluates_in_compiled_code: bool = False
     """whether it evaluates inside compiled code, which can only simulate: its rewards cannot be measured"""
+    memory: MemoryNeed = memory.EVERY_RUN
+    """what a run of it takes"""
 
     @property
     def policy_preset(self) -> str:
@@ -91,6 +95,7 @@ PLACERS: dict[str, Method] = {
             presets_of(PlacetoSettings),
             takes_policy=True,
             searches_from_start=True,
+            memory=memory.PLACETO,
         ),
         Method(
             "single_device",
@@ -114,6 +119,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.random:Random",
             BASELINES,
             "draws a random device for each group, anew for each evaluation",
+            memory=memory.RANDOM,
         ),
         Method(
             "m_topo",
@@ -171,6 +177,7 @@ PLACERS: dict[str, Method] = {
             LEARNED,
             "learns independent choices, one for each group, by cross-entropy minimisation and proximal "
             "policy optimisation",
+            memory=memory.POST,
         ),
         Method(
             "brkga",
@@ -179,6 +186,7 @@ PLACERS: dict[str, Method] = {
             SEARCH,
             "breeds placements by a genetic algorithm over random keys",
             searches_from_start=True,
+            memory=memory.BRKGA,
         ),
         Method(
             "regal",
@@ -186,6 +194,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.regal.placer:Regal",
             LEARNED,
             "trains a graph network, with half of the budget, to propose where that genetic algorithm draws its keys",
+            memory=memory.REGAL,
         ),
         Method(
             "spotlight",
@@ -193,6 +202,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.spotlight.placer:Spotlight",
             LEARNED,
             "learns a decision process of one stage for each group by proximal policy optimisation",
+            memory=memory.SPOTLIGHT,
         ),
         Method(
             "rnn",
@@ -201,6 +211,7 @@ PLACERS: dict[str, Method] = {
             LEARNED,
             "learns a sequence-to-sequence network that reads the groups and decides one device after the other",
             presets_of(RnnSettings),
+            memory=memory.RNN,
         ),
         Method(
             "hierarchical",
@@ -209,6 +220,7 @@ PLACERS: dict[str, Method] = {
             LEARNED,
             "learns to group the groups, and such a network over these super-groups",
             presets_of(HierarchicalSettings),
+            memory=memory.HIERARCHICAL,
         ),
         Method(
             "local_search",
