@@ -27,6 +27,8 @@ FLOAT, DOUBLE = 4, 8
 ANY_RUN_BYTES = 64 * 1024**2
 WEIGHT_BYTES = 48
 """of a weight: itself, its gradient, Adam's two moments, its first draw, and its copies in a saved state"""
+LARGEST_HEAP_BLOCK = 32 * 1024**2
+"""larger blocks go back to the system when they are freed"""
 PARTS_NUMBERS = 2**24
 """numbers of an attention's hidden layer, or of a part of Placeto's decisions with its gradient, that are kept"""
 
@@ -116,12 +118,17 @@ def _of_spotlight(settings: "Spotlight", size: ProblemSize) -> float:
 
 
 def _of_sequence(settings: "RnnSettings", places: int, features: int, devices: int, sequences: int) -> float:
-    """A sequence network over `places`; `sequences` differ in their inputs."""
+    """A sequence network over `places`; `sequences` differ in their inputs.
+
+    Each part of the attention leaves holes in the allocator's heap, which glibc does not fill with aligned blocks.
+    """
     width, rows = settings.hidden_width, settings.batch_episodes * places
     weights = 4 * width * (features + 3 * width + devices)
     kept = min(rows * places * width, max(PARTS_NUMBERS, rows * width))
+    block = FLOAT * rows * width
+    holes = 2.2 * block * (rows * places * width / PARTS_NUMBERS if block < LARGEST_HEAP_BLOCK else 0)
     inputs = FLOAT * sequences * places * (2 * features + 30 * width)
-    return WEIGHT_BYTES * weights + inputs + FLOAT * (6 * kept + rows * (2 * places + 40 * width + 12 * devices))
+    return WEIGHT_BYTES * weights + inputs + holes + FLOAT * (6 * kept + rows * (16 * width + 12 * devices))
 
 
 def _of_rnn(settings: "RnnSettings", size: ProblemSize) -> float:

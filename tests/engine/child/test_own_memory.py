@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from engine.child.own_memory import is_out_of_memory, limited_memory
+from engine.child.own_memory import is_out_of_memory, limited_memory, room_bytes
 
 MEBIBYTE = 1024**2
 
@@ -20,6 +20,15 @@ def test_what_goes_beyond_is_an_error_and_the_limit_ends() -> None:
     assert is_out_of_memory(caught.value)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
     np.zeros(256 * MEBIBYTE, dtype=np.uint8)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory that is written")
+def test_the_room_is_what_the_limit_leaves_else_what_the_machine_has() -> None:
+    with limited_memory(128 * MEBIBYTE):
+        room = room_bytes()
+        held = np.zeros(48 * MEBIBYTE, dtype=np.uint8)
+        assert 64 * MEBIBYTE < room <= 128 * MEBIBYTE and room_bytes() <= room - len(held)
+    assert room_bytes() > 128 * MEBIBYTE
 
 
 @pytest.mark.parametrize(
