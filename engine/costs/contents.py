@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs.costs import PERSISTENT_BUFFER
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import MERGES, NEXT_ITERATIONS
 
@@ -123,7 +124,7 @@ class _Graph:
         op = self.owner[container]
         if self._nodes[op].op not in MERGES:
             return [op]
-        sources = [self._index_of_name[text.lstrip("^").partition(":")[0]] for text in self._nodes[op].input]
+        sources = [self._index_of_name[producer_of(text)] for text in self._nodes[op].input]
         return [each for each in sources if self._nodes[each].op not in NEXT_ITERATIONS]
 
     def made(self, output: int) -> int:
@@ -155,7 +156,7 @@ class _Graph:
         if self._nodes[op].op not in MERGES or output != self._offset[op]:
             return None
         for text in self._nodes[op].input:
-            source = self._index_of_name.get(text.lstrip("^").partition(":")[0])
+            source = self._index_of_name.get(producer_of(text))
             if source is not None and self._nodes[source].op in NEXT_ITERATIONS:
                 return self.input_of(source, 0)
         return None

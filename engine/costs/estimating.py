@@ -43,6 +43,7 @@ from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions, shape_words
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import shared_resource
 from engine.graphs.tensorflow.op_types import ENTERS, HANDLES, INPUTS, READS, VARIABLES
@@ -288,7 +289,7 @@ def _leave_out_idle_inputs(messages: GraphMessages, estimate: Estimate) -> None:
     """Let unused inputs cost nothing, whatever their size: freezing a loop leaves such inputs behind."""
     if not estimate.unknown.any():
         return
-    taken = {text.lstrip("^").partition(":")[0] for node in messages.nodes for text in node.input}
+    taken = {producer_of(text) for node in messages.nodes for text in node.input}
     for op, node in enumerate(messages.nodes):
         if node.op in INPUTS and node.name not in taken:
             estimate.unknown[op] = Unknown.NOT_SAID

@@ -23,6 +23,7 @@ from tensorflow.python.grappler import item as grappler_item
 
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, shortened
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 
 Answer = TypeVar("Answer")
@@ -101,7 +102,7 @@ def asked(question: Callable[[], Answer]) -> Answer:
 def item_of(meta_graph: Message) -> Any:
     """The graph as Grappler's item; the ops that nobody consumes are its fetches. Raises CostError."""
     nodes = meta_graph.graph_def.node
-    consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
+    consumed = {producer_of(text) for node in nodes for text in node.input}
     last = [node.name for node in nodes if node.name not in consumed]
     meta_graph.collection_def["train_op"].node_list.value[:] = last or [nodes[-1].name]
     return asked(lambda: grappler_item.Item(meta_graph))

@@ -22,6 +22,7 @@ from engine.costs.handles import passed_on
 from engine.costs.input_shapes import declared_shape
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.op_types import INPUTS, INVALID, REFS_FROM
@@ -110,7 +111,7 @@ def _give(node: Message, shapes: Sequence[Message]) -> None:
         return
     node.op = "Placeholder"
     node.attr["shape"].shape.CopyFrom(shapes[0])
-    node.input[:] = sorted({"^" + text.lstrip("^").partition(":")[0] for text in node.input})
+    node.input[:] = sorted({"^" + producer_of(text) for text in node.input})
 
 
 def _is_handle(node: Message) -> bool:
@@ -154,7 +155,7 @@ def _placeholders(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[
     for index in sorted(unknown):
         node = nodes[index]
         shapes = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
-        after = sorted({"^" + text.lstrip("^").partition(":")[0] for text in node.input})
+        after = sorted({"^" + producer_of(text) for text in node.input})
         placeholders[index] = []
         for output in range(max(len(shapes), max(types[index]) + 1)):
             shape = attr_value_pb2.AttrValue()

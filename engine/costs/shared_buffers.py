@@ -54,17 +54,8 @@ BINARY_IN_PLACE = frozenset(
         *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "Pow", "Maximum", "Minimum"),
         *("SquaredDifference", "DivNoNan", "MulNoNan", "LogicalAnd", "LogicalOr"),
         *("FloorMod", "Atan2", "Xlogy", "Xdivy", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad", "InvGrad"),
-        *(
-            "ReciprocalGrad",
-            "ReluGrad",
-            "Relu6Grad",
-            "EluGrad",
-            "SeluGrad",
-            "TanhGrad",
-            "SigmoidGrad",
-            "SqrtGrad",
-            "RsqrtGrad",
-        ),
+        *("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad"),
+        "ReciprocalGrad",
     )
 )
 """op types that may write into either of their first two inputs"""

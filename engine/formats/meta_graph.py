@@ -21,6 +21,7 @@ from engine.graphs.reading_options import tags_text
 from engine.graphs.tensorflow.fetching import ops_of_fetches
 from engine.graphs.tensorflow.function_calls import calls_of
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, noun_of_first_bytes, read_messages
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message, parsed
 from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.pruning import pruned, require_fetched
@@ -230,7 +231,7 @@ def step_of_collections(meta_graph: MetaGraph) -> StepSignature:
     for name in STEP_COLLECTIONS:
         listed = meta_graph.rest.collection_def[name].node_list.value if name in meta_graph.rest.collection_def else ()
         if listed:
-            return StepSignature((), tuple(sorted({op_of(text) for text in listed})), f"collection {name}")
+            return StepSignature((), tuple(sorted({producer_of(text) for text in listed})), f"collection {name}")
     return StepSignature()
 
 
@@ -240,19 +241,14 @@ def ops_of(tensors: Iterable[Message]) -> Sequence[str]:
     for tensor in tensors:
         kind = tensor.WhichOneof("encoding")
         if kind == "name":
-            names.append(op_of(tensor.name))
+            names.append(producer_of(tensor.name))
         elif kind == "coo_sparse":
             sparse = tensor.coo_sparse
             parts = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
-            names += map(op_of, parts)
+            names += map(producer_of, parts)
         elif kind == "composite_tensor":
             names += ops_of(tensor.composite_tensor.components)
     return [name for name in names if name]
-
-
-def op_of(tensor: str) -> str:
-    """The op's name in `tensor`: `x` of `x`, `x:1` or `^x`."""
-    return tensor.lstrip("^").partition(":")[0]
 
 
 def _meta_graph(content: bytes, fault: str, allowed: str) -> MetaGraph:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from tensorflow.core.framework import types_pb2
 
 from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
-from engine.measuring.selection import producer_of
 
 TYPE_ATTRIBUTES = ("dtype", "T")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import INPUTS
 
@@ -46,11 +47,6 @@ def select(nodes: Sequence[Message], fetches: Sequence[str]) -> Selection:
         if not targets:
             targets, left_out = sinks, {}
     return Selection(tuple(targets), frozenset(_needed(targets, node_of_name)), tuple(left_out.items()))
-
-
-def producer_of(text: str) -> str:
-    """The op that the input `text` (`x`, `x:1`, `^x`) names."""
-    return text.lstrip("^").partition(":")[0]
 
 
 def _sinks(nodes: Sequence[Message]) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.costs.evaluation.known import Known
 from engine.graphs.reading_options import MOST_TRIPS
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, MERGES, SWITCHES
 
@@ -200,7 +201,7 @@ class Trips:
         return str(self._nodes[merge].name)
 
     def _op(self, text: str) -> int:
-        return self._index_of_name[text.lstrip("^").partition(":")[0]]
+        return self._index_of_name[producer_of(text)]
 
     def _first(self, text: str) -> int:
         """The op that computes the tensor, looked up through ops that pass their input on."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from engine.costs.evaluation.loops import NEXTS, Loop, Path, frame_of_ops
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, MERGES
 
@@ -43,7 +44,7 @@ def _nexts_of_merges(nodes: Sequence[Message], index_of_name: Mapping[str, int])
     found: dict[int, list[int]] = {}
     for op, node in enumerate(nodes):
         if node.op in MERGES:
-            sources = [index_of_name[text.lstrip("^").partition(":")[0]] for text in node.input]
+            sources = [index_of_name[producer_of(text)] for text in node.input]
             found[op] = [source for source in sources if nodes[source].op in NEXTS]
     return found
 

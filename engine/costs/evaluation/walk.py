@@ -38,6 +38,7 @@ from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.small_values import values_of
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, HANDLES, INVALID, MERGES, REFS_FROM, SWITCHES
 
@@ -374,7 +375,7 @@ class GraphWalk:
     def _after(self, merge: int) -> Known | None:
         """A loop's variable after the body, None where that has not been evaluated."""
         for text in self._nodes[merge].input:
-            source = self._index_of_name[text.lstrip("^").partition(":")[0]]
+            source = self._index_of_name[producer_of(text)]
             if self._nodes[source].op in NEXTS and self.evaluation.outputs[source]:
                 return self.evaluation.outputs[source][0]
         return None
@@ -416,7 +417,7 @@ class GraphWalk:
         """The ops of the loop's body that pass the list on, from the variable to the next trip."""
         found = {merge}
         for text in self._nodes[merge].input:
-            op = self._index_of_name[text.lstrip("^").partition(":")[0]]
+            op = self._index_of_name[producer_of(text)]
             while op not in found and self._nodes[op].op not in ENTERS and self.evaluation.inputs[op]:
                 if self.evaluation.frames[op] == loop.path:
                     found.add(op)

@@ -7,7 +7,7 @@ names an object by its path from the root.
 
 from collections.abc import Iterator, Sequence
 
-from engine.formats.meta_graph import op_of
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_types import FUNCTION_CALLS
 
@@ -31,7 +31,7 @@ def keys_of_captured(nodes: Sequence[Message], objects: Message) -> dict[str, st
         given = [text for text in node.input if not text.startswith("^")]
         for text, number in zip(given[len(given) - len(captured) :], captured, strict=False):
             if number in keys:
-                found[op_of(text)] = keys[number]
+                found[producer_of(text)] = keys[number]
     return found
 
 

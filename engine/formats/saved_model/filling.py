@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import GraphError, PlacementError, shortened
-from engine.formats.meta_graph import op_of
 from engine.formats.saved_model.captured_variables import restoring
 from engine.formats.saved_model.restored_tensors import trim_restores
 from engine.graphs.colocation import colocation_classes
@@ -19,6 +18,7 @@ from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.inlining import inlined_messages
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.must_colocate import shared_resource
 from engine.graphs.tensorflow.op_types import REFS_FROM, RESOURCE
@@ -71,7 +71,7 @@ def filling_of(
     writes = _writes(part)
     writers, needed = _needed(part, writes, {_resource(node) for node in placed.nodes})
     _require_filled(placed, {resource for name in writers for resource in writes[name]})
-    from_files = _behind(part, op_of(filename))
+    from_files = _behind(part, producer_of(filename))
     nodes = [node for node in part.nodes if node.name in needed]
     nodes += trim_restores(nodes)
     nodes = [node for node in nodes if node.name not in common]
@@ -117,7 +117,7 @@ def _restore_others(
         if node.op == "VarHandleOp" and node.name in keys and _resource(node) not in filled
     ]
     if handles and filename:
-        taken = {op_of(filename), *(node.name for node in handles)} - {node.name for node in part.nodes}
+        taken = {producer_of(filename), *(node.name for node in handles)} - {node.name for node in part.nodes}
         part.nodes.extend(node for node in original.nodes if node.name in taken)
         part.nodes.extend(restoring(handles, [keys[node.name] for node in handles], filename))
 
@@ -141,7 +141,7 @@ def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
     """Op → the resources that it fills; such an op takes their handles, and no op takes data from it."""
     types = NodeTypes(part.nodes, part.rest.library, part.definitions)
     node_of_name = {node.name: node for node in part.nodes}
-    read = {op_of(text) for node in part.nodes for text in _data_inputs(node)}
+    read = {producer_of(text) for node in part.nodes for text in _data_inputs(node)}
     found: dict[str, set[Resource]] = {}
     for node, taken in zip(part.nodes, types.inputs, strict=True):
         if node.op in PASSING or node.name in read or taken is None:
@@ -158,9 +158,9 @@ def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
 
 def _origin(node_of_name: Mapping[str, Message], text: str) -> Message:
     """The op that makes the handle at the input `text`."""
-    node = node_of_name[op_of(text)]
+    node = node_of_name[producer_of(text)]
     while node.op in PASSING:
-        node = node_of_name[op_of(node.input[0])]
+        node = node_of_name[producer_of(node.input[0])]
     return node
 
 
@@ -178,7 +178,7 @@ def _needed(
             name = waiting.pop()
             if name not in needed:
                 needed.add(name)
-                waiting += map(op_of, node_of_name[name].input)
+                waiting += map(producer_of, node_of_name[name].input)
         wanted = wanted | {_resource(node_of_name[name]) for name in needed}
     return sorted(writers), needed
 
@@ -188,7 +188,7 @@ def _behind(part: GraphMessages, source: str) -> set[str]:
     consumers: dict[str, list[str]] = {}
     for node in part.nodes:
         for text in _data_inputs(node):
-            consumers.setdefault(op_of(text), []).append(node.name)
+            consumers.setdefault(producer_of(text), []).append(node.name)
     found: set[str] = set()
     waiting = [source]
     while waiting:
@@ -211,7 +211,7 @@ def _rename(node: Message, name_of: Mapping[str, str]) -> None:
     """Give the node and its inputs their new names, and remove its device and co-location."""
     node.name = name_of[node.name]
     for position, text in enumerate(node.input):
-        name = op_of(text)
+        name = producer_of(text)
         node.input[position] = text.replace(name, name_of[name], 1)
     node.device = ""
     if "_class" in node.attr:

@@ -12,7 +12,7 @@ Source: tensorflow/python/eager/lift_to_graph.py.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from engine.formats.meta_graph import op_of
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, NEXT_ITERATIONS, RESOURCE, SWITCHES
 
@@ -30,7 +30,7 @@ def give_own_handles(nodes: Sequence[Message], scope: str) -> list[Message]:
     if not any(node.op in NEXT_ITERATIONS for node in nodes):
         return []
     node_of_name = {node.name: node for node in nodes}
-    uses = Counter(name for node in nodes for name in map(op_of, node.input))
+    uses = Counter(name for node in nodes for name in map(producer_of, node.input))
     copies: list[Message] = []
     for node in nodes:
         if _hands_on(node):
@@ -50,10 +50,10 @@ def _hands_on(node: Message) -> bool:
 def _path(text: str, node_of_name: Mapping[str, Message]) -> list[Message]:
     """The ops that hand on the handle at the input `text`, the nearest first, without the op that makes the handle."""
     path: list[Message] = []
-    node = node_of_name[op_of(text)]
+    node = node_of_name[producer_of(text)]
     while _hands_on(node):
         path.append(node)
-        node = node_of_name[op_of(node.input[0])]
+        node = node_of_name[producer_of(node.input[0])]
     return path
 
 

@@ -14,7 +14,7 @@ from typing import cast
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
 from engine.formats.format import SourceFile
-from engine.formats.meta_graph import MetaGraph, chosen_signature, messages_of, op_of, ops_of
+from engine.formats.meta_graph import MetaGraph, chosen_signature, messages_of, ops_of
 from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
 from engine.formats.saved_model.captured_variables import keys_of_captured
 from engine.formats.saved_model.filling import HOST, filling_of, free_scope
@@ -22,6 +22,7 @@ from engine.formats.saved_model.loop_handles import SCOPE as HANDLES
 from engine.formats.saved_model.loop_handles import give_own_handles
 from engine.formats.saved_model.restored_tensors import require_stored
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message, load_messages
 
 WRITING = "writing the placed SavedModel"
@@ -88,7 +89,7 @@ class _Making:
         taken = {node.name for node in placed.nodes}
         self._untaken = [node for node in original.nodes if node.name in self._feeds and node.name not in taken]
         saver = self._given.saver_def
-        fill_ops = [op_of(name) for name in (saver.restore_op_name, _init_op(self._given)) if name]
+        fill_ops = [producer_of(name) for name in (saver.restore_op_name, _init_op(self._given)) if name]
         keys = keys_of_captured(original.nodes, self._given.object_graph_def)
         self.filling = filling_of(original, list(dict.fromkeys(fill_ops)), saver.filename_tensor_name, keys, placed)
         """the ops that fill the variables and tables"""
@@ -158,9 +159,9 @@ class _Making:
 
     def _require_fed(self) -> None:
         """Raise GraphError for a placeholder that nothing feeds: TensorFlow would refuse the SavedModel."""
-        fed = {*self._feeds, *(op_of(asset.tensor_info.name) for asset in self._assets())}
+        fed = {*self._feeds, *(producer_of(asset.tensor_info.name) for asset in self._assets())}
         if self.filling.restores:
-            fed.add(self.filling.name_of[op_of(self._given.saver_def.filename_tensor_name)])
+            fed.add(self.filling.name_of[producer_of(self._given.saver_def.filename_tensor_name)])
         for node in (*self._placed.nodes, *self._untaken, *self.filling.nodes):
             if node.op == "Placeholder" and node.name not in fed:
                 what = f"signature {shortened(self._name)} needs it, but does not feed it"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from engine.errors import SettingsError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 
 ENDS_SHOWN = 8
@@ -45,7 +46,7 @@ def _require_output(node: Message, output: int, messages: GraphMessages) -> None
 
 def _ends(nodes: Sequence[Message]) -> str:
     """What may be fetched, with the first ops that nothing takes as examples."""
-    taken = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
+    taken = {producer_of(text) for node in nodes for text in node.input}
     ends = [shortened(node.name) for node in nodes if node.name not in taken]
     such = f"; nothing takes {', '.join(ends[:ENDS_SHOWN])}{', …' * (len(ends) > ENDS_SHOWN)}" if ends else ""
     return f"the name of an op, or of its output as NAME:0{such}"

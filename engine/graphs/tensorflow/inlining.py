@@ -19,6 +19,7 @@ from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
 from engine.graphs.tensorflow.custom_ops import put_back, replace_custom_ops
 from engine.graphs.tensorflow.function_calls import calls_of, is_call
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, FUNCTIONAL_CONTROL_FLOW, MERGES, SWITCHES
 from engine.graphs.tensorflow.pruning import functions_of, keep_together, pruned, with_called_functions
@@ -68,7 +69,7 @@ def _inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> tuple[
 
 def _last(nodes: Sequence[Message]) -> list[str]:
     """The names of the nodes that nobody consumes; as fetches they keep their names."""
-    consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
+    consumed = {producer_of(text) for node in nodes for text in node.input}
     return [node.name for node in nodes if node.name not in consumed] or [nodes[-1].name]
 
 
@@ -200,7 +201,7 @@ def _unawaited(function: Message) -> list[str]:
         name = waiting.pop()
         if name in node_of_name and name not in awaited:
             awaited.add(name)
-            waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
+            waiting += (producer_of(text) for text in node_of_name[name].input)
     taken = {*function.signature.control_output, *function.control_ret}
     return [name for name, node in node_of_name.items() if name not in awaited | taken and _has_side_effects(node)]
 

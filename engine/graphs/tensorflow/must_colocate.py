@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
 from engine.graphs.tensorflow.control_flow import SWITCHES, control_flow_ties
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RESOURCE, VARIANT
 
@@ -50,7 +51,7 @@ def ops_that_must_colocate(
     nodes: Sequence[Message], types: NodeTypes, index_of_name: Mapping[str, int]
 ) -> MustColocate:
     """The nodes' inputs must have been checked."""
-    sources = [[index_of_name[_source(text)] for text in node.input] for node in nodes]
+    sources = [[index_of_name[producer_of(text)] for text in node.input] for node in nodes]
     resources = {*(_pair(*edge) for edge in _ref_and_resource_edges(nodes, types, sources)), *_handle_pairs(nodes)}
     loops = control_flow_ties(nodes, sources)
     return MustColocate(_array(resources), _array({_pair(*pair) for pair in loops.pairs}), loops.wide_enters)
@@ -58,11 +59,6 @@ def ops_that_must_colocate(
 
 def _array(pairs: Collection[tuple[int, int]]) -> NDArray[np.int32]:
     return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
-
-
-def _source(text: str) -> str:
-    """The op that the input `text` names."""
-    return text.lstrip("^").partition(":")[0]
 
 
 def _pair(one: int, other: int) -> tuple[int, int]:
@@ -117,7 +113,7 @@ def cpu_reasons_of_feeds(nodes: Sequence[Message], index_of_name: Mapping[str, i
     reasons: dict[int, str] = {}
     for index, node in enumerate(nodes):
         if node.op in SWITCHES and node.input:
-            source = index_of_name[_source(node.input[0])]
+            source = index_of_name[producer_of(node.input[0])]
             if nodes[source].op == "Placeholder":
                 reasons[source] = reasons[index] = SWITCHED_FEED
     return reasons

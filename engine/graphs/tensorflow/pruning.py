@@ -6,6 +6,7 @@ from dataclasses import replace
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import COLOCATION_PREFIX
+from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 
 
@@ -24,7 +25,7 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
         if name in needed or name not in node_of_name:
             continue
         needed.add(name)
-        waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
+        waiting += (producer_of(text) for text in node_of_name[name].input)
     return reduced(messages, needed)
 
 
