@@ -25,6 +25,14 @@ def stopped_in_compiled_code() -> SystemError:
     return error
 
 
+@pytest.fixture
+def notes(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the notes of attempts; the system has killed seven processes for memory."""
+    settings.DATA_FOLDER = tmp_path
+    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+    return tmp_path / "memory"
+
+
 def claimed(run: Run) -> Claim[Run]:
     claim = Claim.take(Run, run.id)
     assert claim is not None
@@ -83,10 +91,8 @@ def test_too_much_memory_is_one_sentence(run: Run, error: Exception, settings: S
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_run_that_the_kernel_killed_for_memory_says_so_and_is_not_tried_again(
-    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATA_FOLDER = tmp_path
-    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
     claim = claimed(run)
     note_attempt(run.id)  # its process is killed: it does not forget
     give_back(claim, crashed=True)
@@ -99,30 +105,22 @@ def test_a_run_that_the_kernel_killed_for_memory_says_so_and_is_not_tried_again(
     run.refresh_from_db()
     assert run.status == Run.FAILED
     assert run.error.startswith("the system ended it because the machine's memory ran out; allowed: a smaller graph")
-    assert list((tmp_path / "memory").iterdir()) == []
+    assert list(notes.iterdir()) == []
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_run_that_was_killed_for_another_reason_is_tried_again(
-    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.DATA_FOLDER = tmp_path
-    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+def test_a_run_that_was_killed_for_another_reason_is_tried_again(run: Run, notes: Path) -> None:
     note_attempt(run.id)
     claim = claimed(run)
     with attempt(claim), Heartbeat(claim, chore=lambda: None):
         pass
     run.refresh_from_db()
     assert (run.status, run.error) == (Run.RUNNING, "")
-    assert list((tmp_path / "memory").iterdir()) == []
+    assert list(notes.iterdir()) == []
 
 
-@pytest.mark.usefixtures("transactional_db")
-def test_a_full_data_folder_fails_no_run_by_itself(
-    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.DATA_FOLDER = tmp_path
-    monkeypatch.setattr(api, "kills_for_memory", lambda: 7)
+@pytest.mark.usefixtures("transactional_db", "notes")
+def test_a_full_data_folder_fails_no_run_by_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = claimed(run)
     tries: list[Claim[Run]] = []
     with monkeypatch.context() as patch:

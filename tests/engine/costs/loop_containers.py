@@ -27,7 +27,11 @@ def _trained(state: Any, weights: Any) -> None:
 
 def write_loop() -> None:
     """Each trip writes the state; all are read at once behind the loop."""
-    rows = tf.TensorArray(tf.float32, TRIPS)
+    _written(tf.TensorArray(tf.float32, TRIPS))
+
+
+def _written(rows: Any) -> None:
+    """Each trip writes the state into the array `rows`."""
 
     def body(trip: Any, state: Any, rows: Any) -> tuple[Any, ...]:
         state = tf.cumsum(state)
@@ -89,15 +93,7 @@ def nested_loop() -> None:
 
 def growing_loop() -> None:
     """An array of no given size, to which each trip adds an element."""
-    rows = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[ROWS, WIDTH])
-
-    def body(trip: Any, state: Any, rows: Any) -> tuple[Any, ...]:
-        state = tf.cumsum(state)
-        return trip + 1, state, rows.write(trip, state)
-
-    start = (0, v1.placeholder(tf.float32, [ROWS, WIDTH], name="x"), rows)
-    _, _, rows = v1.while_loop(lambda trip, *_: trip < TRIPS, body, start)
-    tf.reduce_sum(rows.stack(), name="fetch")
+    _written(tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[ROWS, WIDTH]))
 
 
 GRAPHS: Mapping[str, Callable[[], None]] = {
