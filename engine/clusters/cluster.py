@@ -52,7 +52,7 @@ class MemoryModel(StrEnum):
     """The data that occupy a device's memory."""
 
     FULL = "full"
-    """variables, outputs until the last local consumer, copies on the consumers' devices, temporaries"""
+    """variables, constants, fed inputs; outputs until their last local consumer, copies elsewhere, temporaries"""
     OUTPUTS = "outputs"
     """outputs on their producer's device alone, until a consumer's last whole µs (the published model)"""
 

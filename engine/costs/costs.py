@@ -12,7 +12,8 @@ from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES,
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
-OWN_BUFFER, PERSISTENT_BUFFER = -1, -2
+OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER = -1, -2, -3
+"""made by its op; that of a variable; a buffer of its own that is there during the whole step"""
 """of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones, or a list that is
 filled from here on, whose bytes are among the contents"""
 ANY_KIND = "*"
@@ -94,7 +95,7 @@ class Costs:
     """[`DEVICE_CLASSES`, ops] times that count on every kind of a class, NaN where not measured; or [0, 0]"""
     buffer_of_output: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] the output, an input of the same op, whose buffer each passes on, where both ops are on one device;
-    or `OWN_BUFFER`, or `PERSISTENT_BUFFER`; or [0]: each has its own"""
+    or `OWN_BUFFER`, `PERSISTENT_BUFFER`, `STEP_BUFFER`; or [0]: each has its own"""
     contents_bytes: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] bytes that each holds on its op's device beside its own: what a step puts into the stack, array or
     list that the op makes; a transfer of the output does not count them; 0 where it passes on a buffer; or [0]: none"""
@@ -222,17 +223,21 @@ class Costs:
         return self._sums_of_ops(self.output_bytes)
 
     def buffers(self) -> NDArray[np.int64]:
-        """[all outputs] what each passes on, `OWN_BUFFER` or `PERSISTENT_BUFFER`: see `buffer_of_output`."""
+        """[all outputs] what each passes on, or the kind of its buffer: see `buffer_of_output`."""
         return self.buffer_of_output if len(self.buffer_of_output) else np.full(len(self.output_bytes), OWN_BUFFER)
 
     def new_bytes(self) -> NDArray[np.int64]:
-        """[all outputs] bytes of the buffers that their ops make, and contents; 0 where an op passes one on."""
+        """[all outputs] bytes of the buffers that ops make when they run, and contents; 0 where an op passes one on."""
         made = np.asarray(np.where(self.buffers() == OWN_BUFFER, self.output_bytes, 0), dtype=np.int64)
         return made + self.contents_bytes if len(self.contents_bytes) else made
 
     def new_bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of the buffers that each op makes for its outputs."""
         return self._sums_of_ops(self.new_bytes())
+
+    def kept_bytes(self) -> NDArray[np.int64]:
+        """[ops] bytes that each op holds during the whole step: persistent ones, and outputs with a `STEP_BUFFER`."""
+        return self.persistent_bytes + self._sums_of_ops(np.where(self.buffers() == STEP_BUFFER, self.output_bytes, 0))
 
     def _sums_of_ops(self, of_output: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = np.concatenate(([0], np.cumsum(of_output)))

@@ -8,6 +8,8 @@
 - **In place.** An elementwise op writes into an input that nothing else needs: one that its producer made, that has no
   other consumer, and that has as many bytes. Constants and variables stay.
 
+- **There during the whole step.** The caller holds a fed input until the step ends, and a constant's kernel its tensor.
+
 What TensorFlow copies, or passes on only where addresses happen to be aligned (slices, splits), has its own buffer.
 Source: the kernels in tensorflow/core/kernels, which call set_output or forward_input_or_allocate_output.
 """
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, INPUTS, MERGES, NEXT_ITERATIONS, READS, REFS_FROM, SWITCHES
@@ -67,7 +69,9 @@ EMPTY_LISTS = frozenset(("EmptyTensorList", "TensorListReserve"))
 """op types that make lists, the second one of a given length"""
 FILLING = frozenset((*MERGES, "TensorListPushBack", "TensorListPushBackBatch", "TensorListSetItem"))
 """op types from which on an empty list has elements: a loop's variable has those of all trips"""
-STAY = frozenset((*INPUTS, "Const", "_Arg", "_Recv"))
+DURING_THE_STEP = frozenset((*INPUTS, "Const", "_Arg"))
+"""op types whose outputs are there during the whole step"""
+STAY = frozenset((*DURING_THE_STEP, "_Recv"))
 """op types whose outputs somebody else holds too"""
 
 TEMPORARY = "TemporaryVariable"
@@ -135,6 +139,8 @@ class _Buffers:
             self._found[index] = source
             self._made[index] = self._made[source]
             self._is_free[index] = alone and self._is_free[source]
+        elif self._nodes[op].op in DURING_THE_STEP:
+            self._found[index] = STEP_BUFFER
         else:
             self._is_free[index] = alone and self._nodes[op].op not in STAY
 

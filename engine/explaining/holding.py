@@ -23,7 +23,7 @@ class ByteClass(IntEnum):
     """What bytes of memory are for."""
 
     WEIGHTS = 0
-    """variables that an optimiser trains, and those that a graph only reads"""
+    """variables that an optimiser trains, and those that a graph only reads; constants"""
     SLOTS = 1
     """an optimiser's own variables"""
     STATE = 2
@@ -34,6 +34,8 @@ class ByteClass(IntEnum):
     """outputs that came from another device"""
     TEMPORARIES = 5
     """room that an op takes while it runs"""
+    INPUTS = 6
+    """what is fed: its caller holds it"""
 
 
 CLASS_OF_HELD = {
@@ -55,7 +57,7 @@ class Peak:
 
 
 def class_of_holding(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """[holdings] the `ByteClass` of each; `class_of_op` [ops] is that of an op's persistent bytes."""
+    """[holdings] the `ByteClass` of each; `class_of_op` [ops] is that of what an op holds during the whole step."""
     held = timeline.holdings.held
     classes = class_of_op[timeline.holdings.op]
     for kind, byte_class in CLASS_OF_HELD.items():
@@ -79,8 +81,13 @@ def peaks_of(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> list[Peak]:
 
 
 def persistent_classes(graph: ComputationGraph, costs: Costs) -> NDArray[np.uint8]:
-    """[ops] the class of each op's persistent bytes, from the ops that update it; `WEIGHTS` where none does."""
-    classes = np.full(graph.op_count, ByteClass.WEIGHTS, dtype=np.uint8)
+    """[ops] the class of what each op holds during the whole step.
+
+    Of a variable it comes from the ops that update it, and is `WEIGHTS` where none does.
+    """
+    is_constant = np.array([op_type == "Const" for op_type in graph.op_types])
+    is_fed = (costs.kept_bytes() > costs.persistent_bytes) & ~is_constant
+    classes = np.where(is_fed, ByteClass.INPUTS, ByteClass.WEIGHTS).astype(np.uint8)
     applies = np.array([APPLIES.fullmatch(op_type) is not None for op_type in graph.op_types])
     counts = np.array([COUNTS.fullmatch(op_type) is not None for op_type in graph.op_types])
     data = np.flatnonzero((graph.edge_output != CONTROL) & (costs.persistent_bytes[graph.edge_source] > 0))

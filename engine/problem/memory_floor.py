@@ -2,9 +2,10 @@
 
 Two floors, neither of which any placement goes below:
 
-- a unit, ops that share a device in every placement, holds its variables, and the most that one of its ops needs while
-  it runs: its inputs, its outputs, its temporaries; that must fit one of the devices where the unit may be;
-- the variables of all ops together must fit all devices together.
+- a unit, ops that share a device in every placement, holds its variables, constants and fed inputs, and the most that
+  one of its ops needs while it runs: its inputs, its outputs, its temporaries; that must fit one of the devices where
+  the unit may be;
+- the variables, constants and fed inputs of all ops together must fit all devices together.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
 
     `units_are_groups`: whether a person fixed the groups, so that other groups could be smaller.
     """
-    _require_room_for_variables(problem)
+    _require_room_for_what_stays(problem)
     needed = _least_bytes(problem, problem.simulator.group_of_op)
     room = np.where(problem.allowed, problem.memory_bytes, 0).max(axis=1)
     missing = needed - room
@@ -40,11 +41,13 @@ def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
     )
 
 
-def _require_room_for_variables(problem: PlacementProblem) -> None:
-    needed, room = int(problem.costs.persistent_bytes.sum()), int(problem.memory_bytes.sum())
+def _require_room_for_what_stays(problem: PlacementProblem) -> None:
+    costs = problem.simulator.executed_costs
+    needed, room = int(costs.kept_bytes().sum()), int(problem.memory_bytes.sum())
     if problem.cluster.memory_model != MemoryModel.OUTPUTS and needed > room:
+        what = "variables" if costs.persistent_bytes.sum() > room else "variables, constants and fed inputs"
         raise InfeasibleError(
-            f"the variables need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
+            f"the {what} need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
             advice="use more or larger devices",
         )
 
@@ -62,7 +65,7 @@ def _least_bytes(problem: PlacementProblem, unit_of_op: NDArray[np.int32]) -> ND
 def _ops_words(problem: PlacementProblem, ops: NDArray[np.int64]) -> str:
     """The subject of the sentence, the ops with the most bytes named first."""
     costs = problem.simulator.executed_costs
-    heaviest = ops[np.argsort(-(costs.persistent_bytes + costs.new_bytes_of_op())[ops], kind="stable")]
+    heaviest = ops[np.argsort(-(costs.kept_bytes() + costs.new_bytes_of_op())[ops], kind="stable")]
     names = ", ".join(shortened(problem.graph.op_names[op]) for op in heaviest[:OPS_NAMED].tolist())
     if len(ops) == 1:
         return f"{names} needs"
@@ -73,6 +76,6 @@ def _advice(problem: PlacementProblem, ops: NDArray[np.int64], room: int, *, uni
     class_of_op = colocation_classes(problem.graph)
     if units_are_groups and _least_bytes(problem, class_of_op)[class_of_op[ops]].max() <= room:
         return "read the graph with groups auto or all, which have smaller groups, or use a larger device"
-    if problem.costs.persistent_bytes[ops].sum() > room:
+    if problem.simulator.executed_costs.persistent_bytes[ops].sum() > room:
         return "use a larger device"
     return "use a larger device, or a smaller batch"

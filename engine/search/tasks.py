@@ -208,7 +208,7 @@ def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
     _, costs = executed_part(problem.graph, problem.costs)
     groups = problem.group_count
     kept, given = np.zeros(groups), np.zeros(groups)
-    np.add.at(kept, problem.grouping.group_of_op, costs.persistent_bytes.astype(np.float64))
+    np.add.at(kept, problem.grouping.group_of_op, costs.kept_bytes().astype(np.float64))
     np.add.at(given, problem.grouping.group_of_op, costs.new_bytes_of_op().astype(np.float64))
     room = max(0.0, MOST_FILLED * float(problem.memory_bytes.sum()) - kept.sum())
     share = min(1.0, room / given.sum()) if given.sum() > 0 else 1.0

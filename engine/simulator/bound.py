@@ -151,7 +151,7 @@ def bytes_on_one_device(
     if cluster.memory_model == MemoryModel.OUTPUTS:
         np.maximum.at(most, part, costs.bytes_of_op())
         return most
-    np.add.at(persistent, part, costs.persistent_bytes)
+    np.add.at(persistent, part, costs.kept_bytes())
     needed = costs.new_bytes_of_op() + costs.temporary_bytes
     data = graph.edge_output != CONTROL
     source, target = graph.edge_source[data], graph.edge_target[data]
@@ -177,7 +177,7 @@ class _Buffers:
         passed = np.where(buffers >= 0, buffers, outputs)
         self.maker = roots(passed)
         """[all outputs] the output that made each one's buffer, if all ops are on one device"""
-        self.least_bytes = least_on_the_way(np.where(buffers == PERSISTENT_BUFFER, 0, costs.output_bytes), passed)
+        self.least_bytes = least_on_the_way(np.where(buffers <= PERSISTENT_BUFFER, 0, costs.output_bytes), passed)
         """[all outputs] the least bytes that an op of another part needs for it: a copy, or the buffer behind it"""
         first = roots(np.where(part_of_output[passed] == part_of_output, passed, outputs))
         from_outside = np.where(buffers >= 0, self.least_bytes[passed], costs.new_bytes())

@@ -88,7 +88,7 @@ def full_holdings(step: ExecutedStep) -> Holdings:
     ops, device = np.arange(step.graph.op_count), step.device_of_op
     from_the_start, for_ever = np.zeros(len(ops)), np.full(len(ops), np.inf)
     collected = _Collected()
-    collected.add(Held.PERSISTENT, ops, NO_OUTPUT, device, from_the_start, for_ever, step.costs.persistent_bytes)
+    collected.add(Held.PERSISTENT, ops, NO_OUTPUT, device, from_the_start, for_ever, step.costs.kept_bytes())
     collected.add(Held.TEMPORARY, ops, NO_OUTPUT, device, step.start_us, step.end_us, step.costs.temporary_bytes)
     owner = np.repeat(ops, np.diff(step.costs.output_offset))
     output = np.arange(len(owner)) - step.costs.output_offset[owner]

@@ -21,9 +21,9 @@ The model of one step:
 - The step ends with its last event, rests included. Simultaneous events are handled in this order: arrivals by the
   producer's name, output and consumer's name; then links, then devices, by name.
 
-Memory, model `full`: persistent bytes always; temporaries while the op runs; an output on its producer's device from
-the op's start until the op, its last local consumer and its last transfer have ended; a copy on a consumer's device
-from arrival until the last consumer there has ended. Model `outputs`: see published_peaks.py.
+Memory, model `full`: persistent bytes, constants and fed inputs always; temporaries while the op runs; an output on its
+producer's device from the op's start until the op, its last local consumer and its last transfer have ended; a copy on
+a consumer's device from arrival until the last consumer there has ended. Model `outputs`: see published_peaks.py.
 
 Source: Placeto (Addanki et al. 2019, appendix A.1) and its published simulator for `bus` and `outputs`.
 

@@ -126,7 +126,7 @@ def _link_records(cluster: Cluster) -> Records:
 
 def _placed_op_records(flat: "_Flat", costs: Costs, group_of_op: NDArray[np.int32]) -> Records:
     records = records_of(flat.op_count, kinds_of.PLACED_OP)
-    records.group, records.persistent_bytes = group_of_op[flat.ops], costs.persistent_bytes[flat.ops]
+    records.group, records.persistent_bytes = group_of_op[flat.ops], costs.kept_bytes()[flat.ops]
     records.in_degree = np.bincount(flat.target, minlength=flat.op_count)
     return records
 

@@ -62,7 +62,7 @@ class Held(IntEnum):
     """What a device holds."""
 
     PERSISTENT = 0
-    """variables and the like, during the whole step"""
+    """variables, fed inputs and constants, during the whole step"""
     TEMPORARY = 1
     """an op's own room while it runs"""
     OUTPUT = 2

@@ -33,12 +33,13 @@ const BOUNDS = Object.freeze({
 
 /** Class of bytes → its words. */
 export const BYTE_CLASSES = Object.freeze({
-  weights: { label: "Weights", means: "Variables that are trained, and those that the graph only reads." },
+  weights: { label: "Weights", means: "Variables that are trained, those that the graph only reads, and constants." },
   slots: { label: "Optimizer slots", means: "The optimizer’s own variables, such as momentum." },
   state: { label: "Other state", means: "Counters, moving means: variables updated without an optimizer." },
   activations: { label: "Activations", means: "Outputs, gradients among them, on the device that makes them." },
   copies: { label: "Copies", means: "Outputs that came from another device." },
   temporaries: { label: "Temporaries", means: "Room that an op takes while it runs." },
+  inputs: { label: "Fed inputs", means: "What is fed: its caller holds it during the whole step." },
 });
 
 /**

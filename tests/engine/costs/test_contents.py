@@ -81,11 +81,11 @@ def test_contents_stay_until_the_gradient_has_taken_them(prepared: Mapping[str, 
 
 
 def test_an_array_stays_until_it_is_read(prepared: Mapping[str, PreparedGraph]) -> None:
-    """The array, the tensor that stacks it, and no more than an element beside them."""
+    """The array, the tensor that stacks it, the fed element, and constants beside them."""
     for name in ("written-v1", "written-v2"):
         read = prepared[name]
         peak = step(read, cluster_of(1), [0] * read.graph.op_count).peak_bytes[0]
-        assert 2 * TRIPS * ELEMENT <= peak < (2 * TRIPS + 1) * ELEMENT
+        assert (2 * TRIPS + 1) * ELEMENT <= peak < (2 * TRIPS + 1) * ELEMENT + 1000
 
 
 def test_only_handles_and_values_cross(prepared: Mapping[str, PreparedGraph]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from engine.child.parent import Limits, run_in_child
-from engine.costs.costs import PERSISTENT_BUFFER
+from engine.costs.costs import STEP_BUFFER
 from engine.costs.unknown import Unknown
 from engine.graphs.reading_options import MOST_TRIPS
 from tests.engine.costs.function_texts import call
@@ -296,4 +296,4 @@ def test_a_hostile_file_is_costed_as_far_as_it_goes(name: str, answers: tuple[di
 
 def test_no_number_is_negative(answers: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for key, array in answers[0].items():
-        assert (array >= (PERSISTENT_BUFFER if key.endswith("buffer_of_output") else 0)).all(), key
+        assert (array >= (STEP_BUFFER if key.endswith("buffer_of_output") else 0)).all(), key

@@ -8,7 +8,7 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster import Cluster
-from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs
 from engine.costs.shared_buffers import ANY_IN_PLACE, BINARY_IN_PLACE, FIRST_OR_SECOND_OF_THREE, UNARY_IN_PLACE
 from engine.graphs.graph import ComputationGraph
 from engine.simulator import Simulator
@@ -51,8 +51,8 @@ def costed(folder: Path, *nodes: str) -> tuple[ComputationGraph, Costs]:
 
 
 def buffers(graph: ComputationGraph, costs: Costs) -> dict[str, str]:
-    """The first output of each op → the op whose buffer it passes on, `own` or `variable`."""
-    words = {OWN_BUFFER: "own", PERSISTENT_BUFFER: "variable"}
+    """The first output of each op → the op whose buffer it passes on, `own`, `variable` or `whole step`."""
+    words = {OWN_BUFFER: "own", PERSISTENT_BUFFER: "variable", STEP_BUFFER: "whole step"}
     owner = np.repeat(np.arange(graph.op_count), np.diff(costs.output_offset))
     found = {}
     for name, first in zip(graph.op_names, costs.output_offset.tolist(), strict=False):
@@ -98,6 +98,11 @@ AXIS = (
     'node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } '
     'attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } } }'
 )
+LENGTHS = (
+    'node { name: "lengths" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { '
+    "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 2000 } } } }"
+)
+INDEX_TYPE = 'attr { key: "index_type" value { type: DT_INT32 } }'
 SHARING = (
     op("made", "Exp", "x"),
     op("seen", "Identity", "made"),
@@ -168,7 +173,7 @@ def test_what_is_passed_on_stays_until_its_last_user_has_ended(tmp_path: Path) -
     )
     graph, costs = costed(tmp_path, feed("x", 1000), AXIS, *nodes)
     [peak] = peaks(graph, costs, cluster_of(1), [0] * graph.op_count)
-    assert 8000 <= peak <= 8016, "first x and a, at the end a, which c needed too, and d"
+    assert 12_000 <= peak <= 12_016, "x all the time; at the end a, which c needed too, and d"
     devices = [int(name in ("b", "c", "d")) for name in graph.op_names]
     first, second = peaks(graph, costs, cluster_of(2), devices)
     assert 8000 <= first <= 8016
@@ -193,7 +198,7 @@ def test_a_temporary_variable_is_held_from_its_op_on(tmp_path: Path) -> None:
         "assigned",
         "added",
     ]
-    assert peaks(graph, costs, cluster_of(1), [0] * graph.op_count) == [8000]
+    assert peaks(graph, costs, cluster_of(1), [0] * graph.op_count) == [12_000], "the negative, too, at the end"
 
 
 OPEN = 'attr { key: "shape" value { shape { unknown_rank: true } } }'
@@ -220,3 +225,24 @@ def test_a_variable_whose_readers_alone_show_its_shape_counts_once(tmp_path: Pat
     graph, costs = costed(tmp_path, *nodes)
     held = {name: size for name, size in zip(graph.op_names, costs.persistent_bytes.tolist(), strict=True) if size}
     assert held == {"w": 4000, "argument": 4000, "ref": 4000}
+
+
+def test_a_fed_input_and_a_constant_are_there_during_the_whole_step(tmp_path: Path) -> None:
+    """x, w → small → large, which is there alone at the end: x and w are, too, and on another device a copy is not."""
+    weight = (
+        f'node {{ name: "w" op: "Const" {DTYPE} attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT '
+        "tensor_shape { dim { size: 1000 } } float_val: 1.5 } } } }"
+    )
+    nodes = (
+        op("sum", "Mul", "x", "w"),
+        op("small", "Sum", "sum", "axis"),
+        op("large", "Fill", "lengths", "small", attributes=f"{FLOATS} {INDEX_TYPE}"),
+        op("last", "Cumsum", "large", "axis"),
+    )
+    graph, costs = costed(tmp_path, feed("x", 1000), weight, AXIS, LENGTHS, *nodes)
+    found = buffers(graph, costs)
+    assert [found[each] for each in ("x", "w", "axis", "sum")] == ["whole step", "whole step", "whole step", "own"]
+    [peak] = peaks(graph, costs, cluster_of(1), [0] * graph.op_count)
+    assert peak == 4000 + 4000 + 2 * 8000 + 4 + 4, "x, w, large and last; the axis and the lengths"
+    first, second = peaks(graph, costs, cluster_of(2), [int(name in ("large", "last")) for name in graph.op_names])
+    assert (first, second) == (3 * 4000 + 3 * 4, 4 + 2 * 8000)

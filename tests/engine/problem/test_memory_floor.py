@@ -106,7 +106,7 @@ def test_nothing_that_fits_is_refused(seed: int) -> None:
         Op(f"op{at}", [f"op{inputs[at]}"] * bool(at), 5.0, [int(rng.integers(1, 1000))], int(rng.integers(0, 100)))
         for at in range(5)
     ]
-    buffers = [inputs[at] if rng.random() < 0.7 else int(rng.choice([-1, -1, -2])) for at in range(5)]
+    buffers = [inputs[at] if rng.random() < 0.7 else int(rng.choice([-1, -1, -2, -3])) for at in range(5)]
     pairs = tuple((inputs[at], at) for at in range(1, 5) if rng.random() < 0.3)
     room = least_room(problem_with(ops, buffers, pairs))
     require_room(problem_with(ops, buffers, pairs, memory_bytes=room), units_are_groups=False)

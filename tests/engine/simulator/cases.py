@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs, CostSource
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 GB = 10**9
@@ -172,14 +172,14 @@ def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
 
 @st.composite
 def _buffers(draw: st.DrawFn, graph: ComputationGraph, outputs: Sequence[Sequence[int]]) -> list[int]:
-    """[outputs] drawn buffers: own, a variable's, or that of any input of the op."""
+    """[outputs] drawn buffers: own, a variable's, there during the whole step, or that of any input of the op."""
     first = np.cumsum([0] + [len(sizes) for sizes in outputs]).tolist()
     taken: dict[int, list[int]] = {}
     for source, target, output in zip(graph.edge_source, graph.edge_target, graph.edge_output, strict=True):
         if output != CONTROL:
             taken.setdefault(int(target), []).append(first[int(source)] + int(output))
     return [
-        draw(st.sampled_from([OWN_BUFFER, PERSISTENT_BUFFER, *taken.get(op, []), *taken.get(op, [])]))
+        draw(st.sampled_from([OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, *taken.get(op, []), *taken.get(op, [])]))
         for op, sizes in enumerate(outputs)
         for _ in sizes
     ]

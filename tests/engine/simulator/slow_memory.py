@@ -51,7 +51,7 @@ def held_at_home(step: TwinStep) -> list[tuple[int, float, float, int]]:
         held.append((device, 0.0, FOREVER, twin.persistent[op]))
         held.append((device, step.start[op], step.end[op], twin.temporary[op]))
         for output, size in enumerate(twin.outputs[op]):
-            makes_it = (op, output) not in twin.views and (op, output) not in twin.passes_on
+            makes_it = (op, output) not in twin.no_buffer_of_its_own and (op, output) not in twin.passes_on
             size = size * makes_it + twin.contents[op, output]
             if size:
                 held.append((device, step.start[op], until(step, op, output), size))

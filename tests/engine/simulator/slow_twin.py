@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
-from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.tables import INLINE_TYPES
 
@@ -69,7 +69,9 @@ class SlowTwin:
             if buffer >= 0 and self.trips[owners[buffer][0]] > 0
         }
         """(op, output) → the (op, output) among its inputs whose buffer it shares on one device"""
-        self.views = {owners[index] for index, buffer in enumerate(buffers) if buffer == PERSISTENT_BUFFER}
+        always = {owners[index] for index, buffer in enumerate(buffers) if buffer == STEP_BUFFER}
+        views = {owners[index] for index, buffer in enumerate(buffers) if buffer == PERSISTENT_BUFFER}
+        self.no_buffer_of_its_own = always | views
         """outputs whose bytes are among the persistent ones"""
         self.contents = dict(zip(owners, costs.contents_bytes.tolist() or [0] * len(owners), strict=True))
         """(op, output) → bytes that are held with it, and not sent"""
@@ -78,6 +80,8 @@ class SlowTwin:
             if trips == 0:  # it never gives or uses anything
                 self.outputs[op], self.temporary[op] = [0] * len(self.outputs[op]), 0
                 self.contents |= dict.fromkeys([(op, output) for output in range(len(self.outputs[op]))], 0)
+        for op, output in always:
+            self.persistent[op] += self.outputs[op][output]
         self.bandwidth = cluster.bandwidth_bytes_per_us.tolist()
         self.latency = cluster.latency_us.tolist()
 

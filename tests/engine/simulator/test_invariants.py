@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from engine.clusters.cluster import Contention
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+from engine.simulator.executed import executed_part
 from engine.simulator.timeline import NOT_WAITED, Timeline
 from tests.engine.simulator.cases import Case, cases
 
@@ -117,9 +118,10 @@ def the_step_is_no_shorter_than_its_parts(case: Case, timeline: Timeline) -> Non
 
 def memory_ends_with_what_persists(case: Case, timeline: Timeline) -> None:
     full = case.cluster.memory_model == "full"
+    kept = executed_part(case.graph, case.costs)[1].kept_bytes()
     for device, curve in enumerate(timeline.memory):
         here = timeline.device_of_op == device
-        persistent = case.costs.persistent_bytes[here].sum() if full else 0
+        persistent = kept[here].sum() if full else 0
         assert curve.bytes[-1] == persistent
         assert np.all(curve.bytes >= persistent)
         assert np.all(np.diff(curve.time_us) > 0)

@@ -54,8 +54,8 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
         "memory_model": Word(
             "Memory model",
-            "What counts as a device's memory. Full: weights, outputs until their last use, copies received from "
-            "other devices, and temporaries. Outputs: the simpler model of the Placeto paper.",
+            "What counts as a device's memory. Full: weights, fed inputs, outputs until their last use, copies "
+            "received from other devices, and temporaries. Outputs: the simpler model of the Placeto paper.",
         ),
     },
     RUN: {
@@ -142,7 +142,7 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
         "peak": Word(
             "Memory at the peak",
-            "What a device holds at the moment when it holds most: weights, optimiser slots, outputs that are still "
+            "What a device holds at the moment when it holds most: weights, optimiser slots, fed inputs, outputs still "
             "needed, copies from other devices, temporaries.",
         ),
         "gain": Word("Gain of a move", "How much faster or slower the step becomes if one group moves."),
