@@ -1,7 +1,7 @@
 """Makes the pictures of README.md and docs/guide.md anew: `python -m tests.pictures [--out docs/images]`.
 
 It starts the application on a scratch folder, opens the shipped example, and takes pictures of its pages in a browser:
-still ones, and an animated one of the placement as it improves. Two minutes on two cores.
+still ones, and an animated one of the placement as it improves. It starts a comparison. Three minutes on two cores.
 """
 
 import argparse
@@ -23,6 +23,8 @@ FRAMES = 24
 FRAME_MILLISECONDS, LAST_MILLISECONDS = 260, 2600
 ANIMATED_WIDTH = 960
 READY_MILLISECONDS = 60_000
+COMPARED = ("auto", "random", "m_etf", "heft", "local_search")
+COMPARED_MILLISECONDS = 600_000
 
 
 def main() -> int:
@@ -65,9 +67,26 @@ def take_all(page: Page, out: Path) -> None:
     page.locator("nav[aria-label=Breadcrumb] a").last.click()
     page.wait_for_url("**/graphs/*/")
     take(page, out / "graph-page.png")
-    page.locator("nav[aria-label=Breadcrumb] a").last.click()
+    compare(page)
+    take(page, out / "comparison-page.png")
+    page.goto("/policies/")
+    take(page, out / "policies-page.png")
+    page.goto("/projects/")
+    page.get_by_role("link", name="Example", exact=True).click()
     page.wait_for_url("**/projects/*/")
     take(page, out / "project-page.png")
+
+
+def compare(page: Page) -> None:
+    """Compare a few methods on the graph whose page is open, to the end."""
+    page.get_by_role("link", name="Compare methods").click()
+    for box in page.locator("input[name=methods]").all():
+        box.set_checked(box.get_attribute("value") in COMPARED)
+    page.get_by_label("Evaluations", exact=True).fill("1000")
+    page.get_by_label("Seeds", exact=True).fill("3")
+    page.get_by_role("button", name="Start comparison").click()
+    page.wait_for_url("**/comparisons/*/")
+    expect(page.locator("[data-part=state]")).to_contain_text("have ended", timeout=COMPARED_MILLISECONDS)
 
 
 def take(page: Page, path: Path) -> None:
