@@ -213,8 +213,8 @@ stands the paper's Placeto: both are the best that a method found.
 ## NMT with the same figures
 
 The fit knows nothing of NMT. Its batch, {batch}, is chosen: the paper's is not known. With it one K80 (12.9 GB), the
-expert's placement and, on two, Scotch's are out of memory, as in the paper; other placements on two and on four fit. Up to
-{evaluations} evaluations, seed 0; the fullest device's peak.
+expert's placement and, on two, Scotch's are out of memory, as in the paper; other placements on two and on four fit.
+Up to {evaluations} evaluations, seed 0; the fullest device's peak.
 
 {nmt}
 

@@ -14,6 +14,7 @@ from experiments import table1
 from experiments.children_here import children_here
 from experiments.keeping import kept_outcomes
 from experiments.keeping.kept_outcomes import Column, column_of
+from experiments.table1 import STATE_BEFORE_BUFFERS, STATES_SINCE, counts_too
 
 PRIOR = "From one shared prior: shares of one device"
 PAPER = ("1", "2", "OOM", "4", "5", "6")
@@ -95,3 +96,10 @@ def test_every_method_with_a_prior_has_its_column_from_the_shared_one() -> None:
     assert {column.method for column in table1.SHARED_PRIOR} == with_prior
     learned = {column.method for column in (*table1.COLUMNS, *table1.OTHERS)}
     assert with_prior <= learned
+
+
+def test_outcomes_of_earlier_states_count_where_memory_decides_nothing() -> None:
+    assert counts_too({"graph": "nmt"}, STATE_BEFORE_BUFFERS)
+    assert not counts_too({"graph": "nmt, batch 1,184"}, STATE_BEFORE_BUFFERS)
+    assert counts_too({"graph": "nmt, batch 1,184"}, STATES_SINCE[0])
+    assert not counts_too({"graph": "nmt"}, "another")
