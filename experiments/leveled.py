@@ -28,8 +28,8 @@ from experiments.pages import ReportLine
 from experiments.zoo_graphs import kept_zoo_graph
 
 METHOD = "auto"
-ALL, LEVELS = "all", "levels"
-"""columns: each set of co-located ops as a group; these with all coarser levels. Others are numbers of groups"""
+LEVELS = "levels"
+"""the column of each set of co-located ops as a group, with all coarser levels; others are numbers of groups"""
 GRAPHS_SEED = 7
 """of random graphs, with their number of ops"""
 PROCESSES = 2
@@ -102,8 +102,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
 
 
 def problem_of(prepared: PreparedGraph, cluster: str, column: str, budget: Budget) -> PlacementProblem:
-    """The problem in so many groups, with all sets of co-located ops as groups, or of these with coarser levels."""
-    groups = None if column in (ALL, LEVELS) else int(column)
+    """The problem in so many groups, or with each set of co-located ops as a group and all coarser levels."""
     graph, costs = prepared.graph, prepared.costs
-    nested = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, groups)]
+    nested = nested_groupings(graph, costs) if column == LEVELS else [group_ops(graph, costs, int(column))]
     return nested_problem(prepared, cluster, nested, budget, time.process_time)

@@ -92,7 +92,7 @@ def measured(
     seed: int,
 ) -> dict[str, Json]:
     """`SharesByGraph` of each test graph, after a training of `episodes` on the graphs `train`."""
-    from engine.placers.regal.family_training import train_on_family  # torch takes seconds to load
+    from experiments.regal_training import train_on_family  # torch takes seconds to load
 
     problems = [problem_on(graph, cluster) for graph in train]
     policy = train_on_family(problems, settings, episodes, np.random.default_rng(seed))

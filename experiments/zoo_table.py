@@ -87,7 +87,7 @@ def _figures(row: ZooRow) -> Figures:
         path = Path(name) / f"{row.name}.pb"
         ops = api.build(row.name, path, lambda *_: None, row.settings)
         order: dict[str, api.Json] = {"path": str(path)}
-        _, counted = run_in_child("engine.zoo.arithmetic:count_in_child", order, COUNT_LIMITS, task="counting")
+        _, counted = run_in_child("experiments.zoo_arithmetic:count_in_child", order, COUNT_LIMITS, task="counting")
         prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), groups=None)
     reports = {kind: single_device_report(prepared, kind) for kind in COSTED_KINDS}
     return Figures(

@@ -12,8 +12,8 @@ from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.page import tables, tables_by_graph
 from experiments.policies.problems import ZOO, prepare_families, prepare_zoo
-from experiments.policies.rows import Families, carry_out, measured_scope, rows_of, written
-from experiments.policies.scope import ExperimentScope, without_variants
+from experiments.policies.rows import Families, carry_out, rows_of, written
+from experiments.policies.scope import ExperimentScope, make_scope, without_variants
 
 COMMAND = "python -m experiments cross_family"
 OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is like the zoo's two NMT models, and
@@ -23,7 +23,7 @@ cifar10 has convolutional cells like NASNet's; no family is like Inception-V3.""
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/cross_family.{md,json,png}, and return the page."""
     given = without_variants(settings or {})
-    scope = measured_scope(given)
+    scope = make_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
     below_root(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, scope.family_names, report)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from engine.events import Json
-from engine.settings.fields import refused
 from experiments.pages import ReportLine, write_page, write_rows
 from experiments.policies.held_out import family_and_seed
 from experiments.policies.making import make_policy
@@ -22,7 +21,7 @@ from experiments.policies.measuring import (
 from experiments.policies.page import PolicyRows, gaps, to_the_search
 from experiments.policies.problems import held_out_names
 from experiments.policies.rnn import measure_rnn, read_rnn
-from experiments.policies.scope import ExperimentScope, make_scope
+from experiments.policies.scope import ExperimentScope
 
 NARROWEST, WIDEST = -0.15, 1.5
 """gaps at the edges"""
@@ -66,14 +65,6 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Pa
 
 Families = tuple[str, ...]
 """the training families of a policy"""
-
-
-def measured_scope(settings: Mapping[str, Json]) -> ExperimentScope:
-    """The scope with these `settings`, for an experiment without variants of the training. Raises SettingsError."""
-    scope = make_scope(settings)
-    if scope.variants:
-        raise refused("variants", scope.variants, "nothing: learning_choices alone has variants")
-    return scope
 
 
 def carry_out(

@@ -79,7 +79,6 @@ class ExperimentScope:
         True, "whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared too"
     )
     rnn_seconds: float = number(600.0, 0.0, 1e7, "of training of an RNN for each family and each cluster; 0 for none")
-    variants: str = text("", "only for `learning_choices`: names of some of its variants, with commas; empty: all")
     processes: int = whole(2, 1, 1000, "at once")
     cache: str = text(".cache/families", "folder of the families' graphs")
     yardstick: str = text(

@@ -16,7 +16,8 @@ from experiments.pages import ReportLine
 from experiments.policies.held_out import sets_of
 from experiments.policies.page import tables
 from experiments.policies.problems import prepare_families
-from experiments.policies.rows import carry_out, measured_scope, rows_of, written
+from experiments.policies.rows import carry_out, rows_of, written
+from experiments.policies.scope import make_scope
 
 COMMAND = "python -m experiments zero_shot"
 
@@ -24,7 +25,7 @@ COMMAND = "python -m experiments zero_shot"
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/zero_shot.{md,json,png}, and return the page."""
     given = dict(settings or {})
-    scope = measured_scope(given)
+    scope = make_scope(given)
     with_rnn = scope.rnn_seconds > 0
     below_root(scope.work).mkdir(parents=True, exist_ok=True)
     tested = {name: family for family, name in sets_of(scope.family_names, scope.test_seed_numbers)}

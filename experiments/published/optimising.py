@@ -42,7 +42,7 @@ def optimised_key(order: TrainingOrder, graph: int, episodes: int) -> Measuremen
 
 def optimise_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Continue a training on one test graph: the greedy pass after it, and the best end of its episodes."""
-    from engine.placeto.family_training import FamilyTraining  # torch takes seconds to load
+    from experiments.published.family_training import FamilyTraining  # torch takes seconds to load
 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values["training"])

@@ -44,7 +44,7 @@ def curve_key(scope: PublishedScope, family: str, reward: str, seed: int) -> Mea
 
 def curve_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """One training on one graph: means and deviations of the step times at the episodes' ends, slice by slice."""
-    from engine.placeto.family_training import FamilyTraining  # torch takes seconds to load
+    from experiments.published.family_training import FamilyTraining  # torch takes seconds to load
 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values)

@@ -31,7 +31,7 @@ from experiments.policies.scope import digest, make_scope
 from experiments.published.scope import PublishedScope
 
 if TYPE_CHECKING:
-    from engine.placeto.family_training import FamilyBatch, FamilyTraining
+    from experiments.published.family_training import FamilyBatch, FamilyTraining
 
 TRAIN = "experiments.published.trainings:train_in_child"
 WORK = CACHE / "published"
@@ -166,7 +166,7 @@ def counts_of(training: "FamilyTraining", kept: Mapping[str, Any]) -> dict[str, 
 
 def train_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """One training on a family; its result has a row for each checkpoint."""
-    from engine.placeto.family_training import FamilyTraining  # torch takes seconds to load
+    from experiments.published.family_training import FamilyTraining  # torch takes seconds to load
 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.policies.settings import PolicyTrainingSettings
 from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
 from engine.zoo.families.members import members
@@ -19,7 +19,6 @@ from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
 from experiments.policies import rnn as policy_rnn
 from experiments.policies import scope as policy_scope
-from experiments.policies.learning_choices import EVALUATIONS, VARIANTS, counted, page
 from experiments.policies.measuring import Compared, Proposed
 from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph, to_the_best_known, to_the_search
 from experiments.policies.rows import draw_shares
@@ -125,30 +124,6 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     (line,) = Yardstick(Path(scope.yardstick)).lines().values()
     assert line.problem == compared.problem and line.name == "nmt-02 on 2xK80"
     assert line.step_time_us == min(proposed.searched_us, *filter(None, compared.reached.values()))
-
-
-def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
-    found = {
-        (variant, seed): {
-            "greedy": [110.0, 220.0 + 20 * seed],
-            "best_of": [100.0, 200.0],
-            "evaluations": [4000.0 + seed],
-            "seconds": [7.0],
-        }
-        for variant in VARIANTS
-        for seed in (0, 1)
-    }
-    found["as it is", 0]["best_of"] = [100.0, 160.0]
-    text = page(found, SMALL)
-    assert "| as it is |  | 26.9% (23.8%–30.0%) | 6.2% (0.0%–12.5%) | 4,000 | 7 |" in text
-    assert "| one update a batch | epochs=1 | 26.9% (23.8%–30.0%) | 12.5% (12.5%–12.5%) | 4,000 | 7 |" in text
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_choice_has_the_same_evaluations(variant: str) -> None:
-    settings = make_training_settings(counted(10, VARIANTS[variant]))
-    made = 10 * settings.teacher_evaluations + settings.reinforcement_batches * settings.batch_episodes
-    assert abs(made - 10 * EVALUATIONS) <= settings.batch_episodes
 
 
 def test_a_scope_depends_on_what_it_is_asked() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import SettingsError
 from engine.events import Json
-from experiments.policies import cross_family, learning_choices, zero_shot
+from experiments.policies import cross_family, zero_shot
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
@@ -17,7 +17,7 @@ from experiments.policies import rnn as policy_rnn
 from tests.engine.small_runs import prepared_graph
 from tests.experiments.small_experiments import children_in, family_of
 
-CHILDREN = (policy_making, policy_measuring, policy_rnn, learning_choices)
+CHILDREN = (policy_making, policy_measuring, policy_rnn)
 
 
 @pytest.fixture
@@ -55,8 +55,7 @@ def nothing_is_made_again(
     def made(*_: Any, **__: Any) -> None:
         raise AssertionError("something was made again")
 
-    for module in (policy_making, learning_choices):
-        monkeypatch.setattr(module, "train_policy", made)
+    monkeypatch.setattr(policy_making, "train_policy", made)
     monkeypatch.setattr(policy_measuring, "_compared", made)
     monkeypatch.setattr(policy_measuring, "_proposed", made)
     assert run(folder, lambda _: None, settings) == text
@@ -65,7 +64,7 @@ def nothing_is_made_again(
 def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     for run in (zero_shot.run, cross_family.run):
-        with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
+        with pytest.raises(SettingsError, match="no setting"):
             run(tmp_path, lines.append, settings | {"variants": "no phases"})
     assert lines == [], "nothing was built before"
     text = zero_shot.run(tmp_path, lines.append, settings)
@@ -88,31 +87,3 @@ def test_cross_family(tmp_path: Path, settings: dict[str, Json], monkeypatch: py
     assert {name.split(",")[0] for name in rows} == {"nmt", "ptb", "zoo"}
     assert "| zoo, trained on ptb | nasnet | " in (tmp_path / "cross_family.md").read_text()
     nothing_is_made_again(cross_family.run, tmp_path, settings, monkeypatch)
-
-
-def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {
-        name: learning_choices.VARIANTS[name]
-        for name in ("as it is", "imitation alone", "no phases", "features as they come")
-    }
-    monkeypatch.setattr(learning_choices, "VARIANTS", few)
-    monkeypatch.setattr(learning_choices, "EVALUATIONS", 200)
-    monkeypatch.setattr(
-        learning_choices,
-        "COUNTS",
-        {"teacher_evaluations": 100, "imitation_steps": 3, "torch_device": "cpu", "embedding_width": 4},
-    )
-    monkeypatch.setitem(few, "imitation alone", {"teacher_evaluations": 199})
-    with pytest.raises(SettingsError, match=r"search_seconds: 0\.1; allowed: nothing: choices are compared by counts"):
-        learning_choices.run(tmp_path, lambda _: None, {"search_seconds": 0.1})
-    for name in learning_choices.OF_OTHERS:
-        settings.pop(name, None)
-    with pytest.raises(SettingsError, match=r"^variants: 'all of them'; allowed: as it is, imitation alone, no phases"):
-        learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "as it is,all of them"})
-    learning_choices.run(tmp_path, lambda _: None, settings)
-    rows = json.loads((tmp_path / "learning_choices.json").read_text())
-    assert [(row["variant"], row["seed"]) for row in rows] == [(variant, seed) for seed in (0, 1) for variant in few]
-    assert all(len(row["greedy"]) == len(row["best_of"]) == 2 for row in rows), "one graph of two families"
-    nothing_is_made_again(learning_choices.run, tmp_path, settings, monkeypatch)
-    text = learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "no phases,as it is"})
-    assert [line.split(" | ")[0] for line in text.splitlines()[-2:]] == ["| as it is", "| no phases"]

@@ -64,10 +64,6 @@ class Contraction(NamedTuple):
     """[nodes]"""
     site: NDArray[np.int64]
     """[nodes]"""
-    begin: NDArray[np.int64]
-    """[nodes] when the first node of the group begins, in units of weight, if nothing but its predecessors waits"""
-    end: NDArray[np.int64]
-    """[nodes] when its last node ends"""
     absorbed_by: NDArray[np.int64]
     """[nodes] the group that holds a node, or one that this group holds; a group's own number"""
     degree: NDArray[np.int64]
@@ -84,8 +80,6 @@ class Contraction(NamedTuple):
     """[edges] bytes that flow along it"""
     edge_of_pair: PairTable
     """source · nodes + target → edge"""
-    weight_per_byte: float
-    """the work that takes as long as a byte's transfer"""
 
 
 def make_contraction(
@@ -93,7 +87,6 @@ def make_contraction(
     sources: NDArray[np.integer],
     targets: NDArray[np.integer],
     edge_bytes: NDArray[np.int64],
-    weight_per_byte: float = 0.0,
 ) -> Contraction:
     """Each node as a group. Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them."""
     assert np.all(sources < targets)
@@ -108,8 +101,6 @@ def make_contraction(
         heaviest=weight.copy(),
         ops=nodes.ops.astype(np.int64),
         site=nodes.site.astype(np.int64),
-        begin=np.zeros(count, np.int64),
-        end=np.zeros(count, np.int64),
         absorbed_by=numbers.copy(),
         degree=np.zeros((2, count), np.int64),
         first=np.full((2, count), NOBODY),
@@ -118,7 +109,6 @@ def make_contraction(
         holder=np.stack((sources, targets)).astype(np.int64),
         edge_bytes=edge_bytes.astype(np.int64),
         edge_of_pair=new_table(edges),
-        weight_per_byte=float(weight_per_byte),
     )
     _link_all(contraction)
     return contraction
@@ -178,13 +168,6 @@ def earliest_successor(contraction: Contraction, group: int) -> int:
 
 
 @inlined
-def side_by_side(contraction: Contraction, one: int, other: int) -> bool:
-    """Whether the two could run at the same time, if each node began as soon as its predecessors had ended."""
-    begin, end = contraction.begin, contraction.end
-    return bool(begin[one] < end[other] and begin[other] < end[one])
-
-
-@inlined
 def added_weight(contraction: Contraction, one: int, other: int) -> int:
     """The weight of the merged group without its heaviest node."""
     weight, heaviest = contraction.weight, contraction.heaviest
@@ -220,8 +203,6 @@ def merge_groups(contraction: Contraction, one: int, other: int, position: int) 
     contraction.weight[one] += contraction.weight[other]
     contraction.ops[one] += contraction.ops[other]
     contraction.heaviest[one] = max(contraction.heaviest[one], contraction.heaviest[other])
-    contraction.begin[one] = min(contraction.begin[one], contraction.begin[other])
-    contraction.end[one] = max(contraction.end[one], contraction.end[other])
     contraction.position[one] = position
     contraction.remaining[0] -= 1
     return one
@@ -283,13 +264,6 @@ def _link_all(contraction: Contraction) -> None:
         put(contraction.edge_of_pair, _pair(contraction, edge), edge)
         _link(contraction, AHEAD, edge, contraction.holder[AHEAD, edge])
         _link(contraction, BACK, edge, contraction.holder[BACK, edge])
-    for node in range(len(contraction.position)):
-        edge = contraction.first[BACK, node]
-        while edge != NOBODY:
-            ends = contraction.end[contraction.holder[AHEAD, edge]]
-            contraction.begin[node] = max(contraction.begin[node], ends)
-            edge = contraction.following[BACK, edge]
-        contraction.end[node] = contraction.begin[node] + contraction.weight[node]
 
 
 @inlined

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.device_kinds import COSTED_KINDS, KINDS
-from engine.clusters.hosts import P2
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 WEIGHT_UNITS = 2**40
 """weight of the whole work: integers, whose sums do not depend on the order of the file"""
-TRANSFERS = P2
-"""the link over which transfers are weighed against work: the published one"""
 MOST_SHARES_OF_A_LAYER = 4
 """equal shares of the work that gradient ops may add to their forward op"""
 
@@ -123,7 +120,6 @@ class Classes:
         self._class_of_op = colocation_classes(graph)
         devices_of_classes(graph, self._class_of_op)
         self._rank, self._weight = rank_of_ops(graph), _weights(costs)
-        self._weight_per_byte = _weight_per_byte(costs)
         self._representative = _by_representation(graph, costs, self._weight, self._rank)
         self.total_weight = int(self._weight.sum())
 
@@ -183,9 +179,7 @@ class Classes:
         )
         pairs, sizes = edges_between(graph, costs, node_of_op)
         forward = pairs[:, 0] < pairs[:, 1]
-        contraction = make_contraction(
-            nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward], self._weight_per_byte
-        )
+        contraction = make_contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
         return MergedOps(graph, contraction, node_of_op, order)
 
 
@@ -207,17 +201,6 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
         return np.ones(time_us.shape[1], dtype=np.int64)
     shares = (time_us[total_us > 0] / total_us[total_us > 0, None]).mean(axis=0)
     return np.asarray(np.rint(shares * WEIGHT_UNITS), dtype=np.int64)
-
-
-def _weight_per_byte(costs: OpCosts) -> float:
-    """The work, in units of `_weights`, that takes as long as a byte's transfer over `TRANSFERS`.
-
-    The kind of device with the median time counts; without times the whole of the bytes is as much as that of the work.
-    """
-    _, total_us = _times(costs)
-    if total_us.any():
-        return WEIGHT_UNITS / float(np.median(total_us[total_us > 0])) / TRANSFERS.bandwidth_bytes_per_us
-    return len(costs.output_offset) / max(1, int(costs.output_bytes.sum()))
 
 
 def _times(costs: OpCosts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import MOST_SHARES_OF_A_LAYER, Classes, Grouping, OpCosts
-from engine.graphs.grouping.rules import LEAST_BYTES, MergingRule
 
 COARSEST_GROUPS = 32
 GROUPS_WITHOUT_LEVELS = 128
@@ -23,24 +22,22 @@ LEAST_STEP = 0.8
 """a level has at most this share of the groups of the next finer one, else it is left out"""
 
 
-def nested_groupings(
-    graph: ComputationGraph, costs: OpCosts, coarsest: int = COARSEST_GROUPS, rule: MergingRule = LEAST_BYTES
-) -> tuple[Grouping, ...]:
+def nested_groupings(graph: ComputationGraph, costs: OpCosts, coarsest: int = COARSEST_GROUPS) -> tuple[Grouping, ...]:
     """Groupings that nest, the coarsest first: each group is a union of groups of every finer one.
 
     The last one has a group for each set of co-located ops. The others have `coarsest` groups, twice as many, and so
-    on, as far as ops of different sites do not keep more apart; the finest of them have what joining leaves. Groups
-    are merged by `rule`, one of `MERGING_RULES`. The same graph gives the same groups in any order of its file. Raises
-    GraphError where co-located ops are fixed to different devices.
+    on, as far as ops of different sites do not keep more apart; the finest of them have what joining leaves. The
+    same graph gives the same groups in any order of its file. Raises GraphError where co-located ops are fixed to
+    different devices.
     """
     classes = Classes(graph, costs)
     merged = classes.to_merge(_most_of_a_layer(classes, GROUPS_WITHOUT_LEVELS))
     levels = [merged.group_of_op()]
     sizes = halvings(merged.group_count, coarsest)
     for groups in sizes:
-        if rule.joins or groups == sizes[0]:
+        if groups == sizes[0]:
             merged.join(classes.total_weight // groups)
-        merged.merge(groups, classes.total_weight // groups, rule=rule)
+        merged.merge(groups, classes.total_weight // groups)
         levels.append(merged.group_of_op())
     nested = [classes.grouping()]
     for group_of_op in _without_heavy_gradients(classes, levels):

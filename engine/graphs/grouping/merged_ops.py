@@ -7,7 +7,6 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.contraction import Contraction, numbered
 from engine.graphs.grouping.joining import join, only_consumers
 from engine.graphs.grouping.merging import merge
-from engine.graphs.grouping.rules import LEAST_BYTES, MergingRule
 
 
 class MergedOps:
@@ -32,11 +31,9 @@ class MergedOps:
         """Join each op to its only consumer, up to that weight: see joining.py."""
         join(self._contraction, self._consumer, self._node_of_op, self._order, most_weight)
 
-    def merge(
-        self, groups: int, equal_share: int, threshold_bytes: int | None = None, rule: MergingRule = LEAST_BYTES
-    ) -> None:
-        """Merge to at most `groups` groups by `rule`: see merging.py."""
-        merge(self._contraction, groups, threshold_bytes, equal_share, rule)
+    def merge(self, groups: int, equal_share: int, threshold_bytes: int | None = None) -> None:
+        """Merge to at most `groups` groups: see merging.py."""
+        merge(self._contraction, groups, threshold_bytes, equal_share)
 
     def group_of_op(self) -> NDArray[np.int32]:
         """[ops] the group of each op as it is now."""

@@ -1,8 +1,8 @@
 """The third step of grouping: merge the group with the smallest cost into a neighbour, again and again.
 
-Source: R. Addanki et al., Placeto, NeurIPS 2019, appendix on grouping. A `MergingRule` (rules.py) says what a group
-costs, and which neighbour it belongs to. These choices, which the source leaves open, keep groups light enough to be
-worth moving; `published` has no bound, so it has only the first of them, and the last for groups without a neighbour:
+A group costs its output bytes, and belongs to the neighbour with which it shares the most bytes. Source: R. Addanki et
+al., Placeto, NeurIPS 2019, appendix on grouping. These choices, which the source leaves open, keep groups light enough
+to be worth moving:
 
 - Of the neighbours only those count that may be merged with the group: `Contraction.merged_position` checks on their
   neighbours that the group graph stays acyclic.
@@ -34,19 +34,15 @@ from engine.graphs.grouping.contraction import (
     latest_predecessor,
     merge_groups,
     merged_position,
-    side_by_side,
 )
 from engine.graphs.grouping.pair_table import MISSING, PairTable, new_table, put, value_of
 from engine.graphs.grouping.queue import Queue, new_queue, pop, push
-from engine.graphs.grouping.rules import OUTPUT_BYTES, SHARED_BYTES, WORK, MergingRule
 
 NEIGHBOURS_TRIED = 32
 MOST_NEIGHBOURS = 24
 """neighbours of a group that may look for a partner; a group with more (a learning rate) would draw all into one"""
 NEGLIGIBLE_PART = 32
 """a group that weighs less than this part of an equal share has hardly any work"""
-MOST_LEFT_BY_MATCHING = 0.9
-"""largest share of the groups left by a round of matching after which another follows within the same bound"""
 DOUBLINGS_BEFORE_COLLECTING = 2
 """doublings with neighbours alone merged, until the bound is four equal shares"""
 NO_THRESHOLD = 2**63 - 1
@@ -61,8 +57,6 @@ class WeightBound(NamedTuple):
     """largest weight of the merged group without its heaviest node"""
     collects: bool = False
     """whether groups without a partner are collected"""
-    apart: bool = False
-    """whether groups that could run side by side stay apart"""
 
 
 class MergingWalk(NamedTuple):
@@ -71,71 +65,50 @@ class MergingWalk(NamedTuple):
     groups: int
     threshold_bytes: int
     bound: WeightBound
-    cost: int
-    affinity: int
-    matches: bool
     queue: Queue
     collector: PairTable
     """(site, latest predecessor or earliest successor) → the group into which such groups are collected"""
-    matched: NDArray[np.bool_]
-    """[nodes] groups that are merged no more in this walk"""
     fitting: NDArray[np.int64]
     """[nodes] scratch: the neighbours of a group that may be merged with it"""
     shared: NDArray[np.int64]
     """[nodes] scratch: the bytes that they share with it"""
 
 
-def merge(
-    contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int, rule: MergingRule
-) -> None:
-    """Merge by `rule` until `groups` remain, or until no group below `threshold_bytes` can be merged.
+def merge(contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int) -> None:
+    """Merge until `groups` remain, or until no group below `threshold_bytes` can be merged.
 
     More remain only where sites keep groups apart. `equal_share` is the weight that each of `groups` equal groups would
     have.
     """
-    if rule.bounds_weight:
-        opened = new_table(len(contraction.position))
-        _collect_constants(contraction, groups_of(contraction), opened, groups, equal_share // NEGLIGIBLE_PART)
+    opened = new_table(len(contraction.position))
+    _collect_constants(contraction, groups_of(contraction), opened, groups, equal_share // NEGLIGIBLE_PART)
     total = int(contraction.weight[groups_of(contraction)].sum())
     most = NO_THRESHOLD if threshold_bytes is None else threshold_bytes
-    for bound in _bounds(total, equal_share, rule):
-        repeats = True
-        while repeats and contraction.remaining[0] > groups:
-            before = contraction.remaining[0]
-            walk = _new_walk(contraction, groups, most, bound, rule)
-            _go(contraction, walk, groups_of(contraction))
-            repeats = rule.matches and contraction.remaining[0] <= MOST_LEFT_BY_MATCHING * before
+    for bound in _bounds(total, equal_share):
+        if contraction.remaining[0] > groups:
+            _go(contraction, _new_walk(contraction, groups, most, bound), groups_of(contraction))
 
 
-def _bounds(total: int, equal_share: int, rule: MergingRule) -> Iterator[WeightBound]:
+def _bounds(total: int, equal_share: int) -> Iterator[WeightBound]:
     """The bound of each round; in the last one everything is light enough."""
-    most_weight = total
-    if rule.bounds_weight:
-        most_weight = max(equal_share, 1)
-        yield WeightBound(equal_share // NEGLIGIBLE_PART, equal_share)
-        for apart in (True, False) if rule.keeps_branches else (False,):
-            for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
-                yield WeightBound(total, equal_share << doubling, apart=apart)
+    most_weight = max(equal_share, 1)
+    yield WeightBound(equal_share // NEGLIGIBLE_PART, equal_share)
+    for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
+        yield WeightBound(total, equal_share << doubling)
     while most_weight < total:
         yield WeightBound(total, most_weight, collects=True)
         most_weight *= 2
     yield WeightBound(total, total, collects=True)
 
 
-def _new_walk(
-    contraction: Contraction, groups: int, threshold_bytes: int, bound: WeightBound, rule: MergingRule
-) -> MergingWalk:
+def _new_walk(contraction: Contraction, groups: int, threshold_bytes: int, bound: WeightBound) -> MergingWalk:
     count, left = len(contraction.position), int(contraction.remaining[0])
     return MergingWalk(
         groups=groups,
         threshold_bytes=threshold_bytes,
         bound=bound,
-        cost=rule.cost,
-        affinity=rule.affinity,
-        matches=rule.matches,
         queue=new_queue(2 * left),
         collector=new_table(left),
-        matched=np.zeros(count, dtype=bool),
         fitting=np.empty(count, np.int64),
         shared=np.empty(count, np.int64),
     )
@@ -163,41 +136,20 @@ def _go(contraction: Contraction, walk: MergingWalk, by_position: NDArray[np.int
         _enqueue(contraction, walk, group)
     while walk.queue.length[0] > 0 and contraction.remaining[0] > walk.groups:
         group, ops = pop(walk.queue)
-        if contraction.absorbed_by[group] != group or contraction.ops[group] != ops or walk.matched[group]:
+        if contraction.absorbed_by[group] != group or contraction.ops[group] != ops:
             continue  # merged since
         if contraction.output_bytes[group] >= walk.threshold_bytes or not _looks(contraction, walk, group):
             continue
         other, position = _partner(contraction, walk, group)
         if other == NOBODY:
             continue
-        merged = merge_groups(contraction, group, other, position)
-        if walk.matches:
-            walk.matched[merged] = True
-        else:
-            _enqueue(contraction, walk, merged)
+        _enqueue(contraction, walk, merge_groups(contraction, group, other, position))
 
 
 @inlined
 def _enqueue(contraction: Contraction, walk: MergingWalk, group: int) -> None:
-    """Least cost first, then fewest ops, then lowest position."""
-    cost = _cost(contraction, walk.cost, group)
-    push(walk.queue, cost, contraction.ops[group], contraction.position[group], group)
-
-
-@inlined
-def _cost(contraction: Contraction, kind: int, group: int) -> float:
-    if kind == OUTPUT_BYTES:
-        return float(contraction.output_bytes[group])
-    if kind == WORK:
-        return float(contraction.weight[group])
-    return float(contraction.weight[group] + contraction.weight_per_byte * contraction.output_bytes[group])
-
-
-@inlined
-def _affinity(contraction: Contraction, kind: int, group: int, other: int, shared: int) -> float:
-    if kind == SHARED_BYTES:
-        return float(shared)
-    return float(shared / ((contraction.weight[group] + 1.0) * (contraction.weight[other] + 1.0)))
+    """Fewest output bytes first, then fewest ops, then lowest position."""
+    push(walk.queue, float(contraction.output_bytes[group]), contraction.ops[group], contraction.position[group], group)
 
 
 @inlined
@@ -211,9 +163,7 @@ def _looks(contraction: Contraction, walk: MergingWalk, group: int) -> bool:
 
 @compiled
 def _fits(contraction: Contraction, walk: MergingWalk, group: int, other: int) -> bool:
-    if contraction.site[group] != contraction.site[other] or walk.matched[other]:
-        return False
-    if walk.bound.apart and side_by_side(contraction, group, other):
+    if contraction.site[group] != contraction.site[other]:
         return False
     return added_weight(contraction, group, other) <= walk.bound.added_weight
 
@@ -235,13 +185,13 @@ def _partner(contraction: Contraction, walk: MergingWalk, group: int) -> tuple[i
 
 @inlined
 def _closest(contraction: Contraction, walk: MergingWalk, group: int) -> tuple[int, int]:
-    """The neighbour with the most affinity to `group` that it may be merged with, of equals the lightest, then the
+    """The neighbour that shares the most bytes with `group` and may be merged with it, of equals the lightest, then the
     first; and the merged position. Of those that fit, `NEIGHBOURS_TRIED` are tried."""
     count = _find_fitting(contraction, walk, group)
     for _ in range(min(count, NEIGHBOURS_TRIED)):
         best = 0
         for place in range(1, count):
-            if _is_closer(contraction, walk, group, place, best):
+            if _is_closer(contraction, walk, place, best):
                 best = place
         other = walk.fitting[best]
         position = merged_position(contraction, group, other)
@@ -268,12 +218,10 @@ def _find_fitting(contraction: Contraction, walk: MergingWalk, group: int) -> in
 
 
 @inlined
-def _is_closer(contraction: Contraction, walk: MergingWalk, group: int, place: int, best: int) -> bool:
+def _is_closer(contraction: Contraction, walk: MergingWalk, place: int, best: int) -> bool:
+    if walk.shared[place] != walk.shared[best]:
+        return bool(walk.shared[place] > walk.shared[best])
     one, other = walk.fitting[place], walk.fitting[best]
-    affinity = _affinity(contraction, walk.affinity, group, one, walk.shared[place])
-    most = _affinity(contraction, walk.affinity, group, other, walk.shared[best])
-    if affinity != most:
-        return bool(affinity > most)
     if contraction.weight[one] != contraction.weight[other]:
         return bool(contraction.weight[one] < contraction.weight[other])
     return bool(contraction.position[one] < contraction.position[other])

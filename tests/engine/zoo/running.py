@@ -12,7 +12,7 @@ from tensorflow.core.protobuf import config_pb2
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.zoo import ZOO
-from engine.zoo.arithmetic import UPDATES, count
+from experiments.zoo_arithmetic import UPDATES, count
 
 v1 = tf.compat.v1
 

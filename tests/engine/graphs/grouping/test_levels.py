@@ -14,21 +14,18 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import levels
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.grouping.levels import coarser_group_of_each, halvings, nearest, nested_groupings
-from engine.graphs.grouping.rules import MERGING_RULES
 from engine.simulator import Simulator
 from tests.engine.graphs.graph_samples import assert_consistent, make_costs, make_graph, permuted, random_graphs
 from tests.engine.placers.small_problems import small_cluster
 
 COARSEST = st.integers(1, 4)
-RULES = pytest.mark.parametrize("rule", MERGING_RULES)
 
 
-@RULES
 @settings(max_examples=30)
 @given(random_graphs(most_ops=24), COARSEST)
-def test_what_holds_for_every_level(rule: str, sample: tuple[ComputationGraph, Costs], coarsest: int) -> None:
+def test_what_holds_for_every_level(sample: tuple[ComputationGraph, Costs], coarsest: int) -> None:
     graph, costs = sample
-    levels = nested_groupings(graph, costs, coarsest, MERGING_RULES[rule])
+    levels = nested_groupings(graph, costs, coarsest)
     counts = [level.group_count for level in levels]
     assert counts == sorted(set(counts))
     class_of_op = colocation_classes(graph)
@@ -43,17 +40,16 @@ def test_what_holds_for_every_level(rule: str, sample: tuple[ComputationGraph, C
     assert np.array_equal(levels[-1].group_of_op, finest.group_of_op)
 
 
-@RULES
 @settings(max_examples=30)
 @given(random_graphs(most_ops=24), COARSEST, st.randoms(use_true_random=False))
 def test_the_order_of_the_file_changes_no_level(
-    rule: str, sample: tuple[ComputationGraph, Costs], coarsest: int, random: object
+    sample: tuple[ComputationGraph, Costs], coarsest: int, random: object
 ) -> None:
     graph, costs = sample
     order = list(range(graph.op_count))
     random.shuffle(order)  # type: ignore[attr-defined]  # hypothesis's random.Random
-    levels = nested_groupings(graph, costs, coarsest, MERGING_RULES[rule])
-    moved = nested_groupings(*permuted(graph, costs, order), coarsest, MERGING_RULES[rule])
+    levels = nested_groupings(graph, costs, coarsest)
+    moved = nested_groupings(*permuted(graph, costs, order), coarsest)
     for one, other in itertools.zip_longest(levels, moved):
         assert one.names == other.names
         assert np.array_equal(one.group_of_op[order], other.group_of_op)
@@ -65,7 +61,7 @@ def test_a_coarse_placement_takes_the_same_step_at_every_finer_level(
 ) -> None:
     graph, costs = sample
     cluster = small_cluster(3, contention=contention, memory_model=memory_model)
-    levels = nested_groupings(graph, costs, 2, MERGING_RULES[data.draw(st.sampled_from(list(MERGING_RULES)))])
+    levels = nested_groupings(graph, costs, 2)
     coarse = levels[0]
     placement = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 3, coarse.group_count, dtype=np.int32)
     expected = Simulator(graph, costs, cluster, coarse.group_of_op).evaluate(placement[None, :])

@@ -1,13 +1,11 @@
 """Who is merged with whom, and when merging ends."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.graphs.grouping.contraction import Nodes, make_contraction, numbered
 from engine.graphs.grouping.merging import MOST_NEIGHBOURS, merge
-from engine.graphs.grouping.rules import LEAST_BYTES, MERGING_RULES, MergingRule
 from engine.graphs.ordering import distinct
 
 
@@ -20,8 +18,6 @@ def merged(
     edge_bytes: list[int] | None = None,
     site: list[int] | None = None,
     threshold_bytes: int | None = None,
-    rule: MergingRule = LEAST_BYTES,
-    weight_per_byte: float = 0.0,
 ) -> list[int]:
     """[nodes] the group of each node after merging to `groups`."""
     count = len(weight)
@@ -29,8 +25,8 @@ def merged(
     ones = np.ones(count, dtype=np.int64)
     nodes = Nodes(np.array(output_bytes), np.array(weight), ones, np.array(site or [0] * count))
     sizes = np.array(edge_bytes) if edge_bytes else np.ones(len(pairs), dtype=np.int64)
-    contraction = make_contraction(nodes, pairs[:, 0], pairs[:, 1], sizes, weight_per_byte)
-    merge(contraction, groups, threshold_bytes, sum(weight) // groups, rule)
+    contraction = make_contraction(nodes, pairs[:, 0], pairs[:, 1], sizes)
+    merge(contraction, groups, threshold_bytes, sum(weight) // groups)
     return [int(group) for group in numbered(contraction)]
 
 
@@ -80,55 +76,6 @@ def test_constants_that_many_read_are_one_group() -> None:
     assert groups.count(groups[0]) == 2
 
 
-def test_published_has_no_bound() -> None:
-    heavy = {"output_bytes": [9, 1, 9, 9], "weight": [100, 90, 10, 10], "edge_bytes": [9, 1, 1]}
-    assert merged(CHAIN, groups=3, **heavy) == [0, 1, 1, 2]  # type: ignore[arg-type]
-    assert merged(CHAIN, groups=3, rule=MERGING_RULES["published"], **heavy) == [0, 0, 1, 2]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("rule", "weight_per_byte", "expected"),
-    [
-        ("least_bytes", 0.0, [0, 0, 1, 2]),
-        ("bytes_and_time", 1.0, [0, 1, 2, 2]),
-        ("bytes_and_time", 100.0, [0, 0, 1, 2]),
-        ("balance", 0.0, [0, 1, 2, 2]),
-    ],
-)
-def test_the_cost_of_a_group(rule: str, weight_per_byte: float, expected: list[int]) -> None:
-    found = merged(CHAIN, [1, 9, 9, 2], [60, 60, 60, 50], 3, rule=MERGING_RULES[rule], weight_per_byte=weight_per_byte)
-    assert found == expected
-
-
-def test_in_a_matching_each_group_is_merged_once() -> None:
-    # all leaves share most with the hub
-    leaves = range(1, 6)
-    edges = [(0, leaf) for leaf in leaves] + [(leaf, leaf + 1) for leaf in leaves if leaf < 5]
-    sizes = {edge: 9 if edge[0] == 0 else 1 for edge in edges}
-    edge_bytes = [sizes[edge] for edge in sorted(edges)]
-    for rule, expected in (("balance", [6]), ("heavy_edge_matching", [2, 2, 2])):
-        groups = merged(
-            edges, [1] * 6, [1000, 9, 9, 9, 9, 9], len(expected), edge_bytes=edge_bytes, rule=MERGING_RULES[rule]
-        )
-        assert np.bincount(groups).tolist() == expected
-
-
-def test_expansion_prefers_the_lighter_of_two_neighbours() -> None:
-    case = {"output_bytes": [1] * 3, "weight": [100, 10, 20], "edge_bytes": [6, 5]}
-    assert merged(CHAIN[:2], groups=2, rule=MERGING_RULES["heavy_edge_matching"], **case) == [0, 0, 1]  # type: ignore[arg-type]
-    assert merged(CHAIN[:2], groups=2, rule=MERGING_RULES["expansion_matching"], **case) == [0, 1, 1]  # type: ignore[arg-type]
-
-
-def test_branches_stay_apart_while_anything_else_can_be_merged() -> None:
-    # a fork of two branches of two ops each; the first op of each shares most with the fork
-    edges, edge_bytes = [(0, 1), (0, 2), (1, 3), (2, 4)], [9, 9, 1, 1]
-    by_rule = {
-        name: merged(edges, [1] * 5, [10] * 5, 2, edge_bytes=edge_bytes, rule=MERGING_RULES[name])
-        for name in ("least_bytes", "branches")
-    }
-    assert by_rule == {"least_bytes": [0, 0, 0, 0, 1], "branches": [0, 0, 1, 0, 1]}
-
-
 @given(
     st.integers(1, 12).flatmap(
         lambda count: st.tuples(
@@ -138,15 +85,14 @@ def test_branches_stay_apart_while_anything_else_can_be_merged() -> None:
             st.lists(st.sampled_from([0, 1, 5, 100]), min_size=count, max_size=count),
             st.integers(1, 12),
         )
-    ),
-    st.sampled_from(list(MERGING_RULES)),
+    )
 )
 def test_so_many_are_left_and_the_rest_is_acyclic(
-    case: tuple[int, list[tuple[int, int]], list[int], list[int], int], rule: str
+    case: tuple[int, list[tuple[int, int]], list[int], list[int], int],
 ) -> None:
     count, ends, output_bytes, weight, groups = case
     edges = [(min(pair), max(pair)) for pair in ends if pair[0] != pair[1]]
-    group_of_node = np.array(merged(edges, output_bytes, weight, groups, rule=MERGING_RULES[rule]))
+    group_of_node = np.array(merged(edges, output_bytes, weight, groups))
     assert group_of_node.max() + 1 == min(count, groups)
     between = group_of_node[np.array(edges, dtype=np.int64).reshape(-1, 2)]
     assert np.all(between[:, 0] <= between[:, 1])

@@ -7,12 +7,12 @@ from engine.errors import SettingsError
 from engine.files.tensor_file import pack_tensors
 from engine.placers.brkga import GenerationShares, breed
 from engine.placers.regal.actor import ProposalActor, adam, trained_network
-from engine.placers.regal.family_training import train_on_family
 from engine.placers.regal.placer import Regal
 from engine.placers.regal.policy import ProposalPolicy
 from engine.placers.regal.proposals import proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import Budget
+from experiments.regal_training import train_on_family
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 

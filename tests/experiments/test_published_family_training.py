@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Episode, Json, PlacerState
 from engine.files.tensor_file import under, unpack_tensors
-from engine.placeto.family_training import FamilyTraining
 from engine.placeto.rewards import ReturnBaseline
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.training import PlacetoTraining
 from engine.problem import PlacementProblem
+from experiments.published.family_training import FamilyTraining
 from tests.engine.placeto.problems import random_problem, slower, two_chains
 
 NETWORKS = ("published", "simple_partitioner", "simple_aggregator", "shared_head")
