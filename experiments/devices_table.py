@@ -28,6 +28,8 @@ def page() -> str:
     lines = [
         "# Device kinds",
         "",
+        "For those who describe a cluster: each kind's peaks, memory, links, and their sources.",
+        "",
         f"    {COMMAND}      # writes this page",
         "",
         "Figures are those of makers' data sheets and specifications, without losses. If your device is not here, or",

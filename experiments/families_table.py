@@ -218,6 +218,8 @@ def _mean_and_range(shares: Sequence[float]) -> str:
 
 HEAD = """# Families
 
+For those who train policies: graphs that are alike, how they differ, how they are split.
+
     {command}      # writes this page; Placeto Explorer {version}
 
 Graphs that are alike, to train a policy on some and to test it on others:

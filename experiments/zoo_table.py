@@ -149,6 +149,8 @@ def _reading(figures: list[Figures]) -> str:
 
 HEAD = """# The zoo
 
+For those who want a graph at once: those that the engine builds itself, with sizes and step times.
+
     {command}      # writes this page; Placeto Explorer {version}
 
 Graphs that the engine builds itself:

@@ -46,6 +46,12 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("document", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_a_document_names_its_reader_first(document: Path) -> None:
+    title, _, first = document.read_text().split("\n")[:3]
+    assert title.startswith("# ") and first.startswith("For "), first
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_in_the_text_exist(document: Path) -> None:
     paths = re.findall(r"`((?:engine|webapp|frontend|tests|setup|docs)/[\w./-]*)`", document.read_text())

@@ -176,6 +176,8 @@ MOST_DIFFERENCE = 0.02
 LOOPED, UNROLLED = "lstm_40", "lstm_unrolled"
 HEAD = """# Real models
 
+For those who ask whether their model will be read: 49 models in each form, beside closed forms.
+
     {command}      # writes this page; Placeto Explorer {version}
 
 {models} models, built from Keras layers and TensorFlow as people build theirs, in small sizes, exported in each usual
