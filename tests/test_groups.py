@@ -1,5 +1,6 @@
 """Tests that share what only one of them may have at a time run one after the other; the slow ones can be left out."""
 
+import os
 import re
 import subprocess
 import sys
@@ -76,6 +77,7 @@ def test_a_slow_test_is_left_out_and_one_that_is_not_marked_starts_no_python(
         *options,
         str(tmp_path),
     ]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert answer.stdout.splitlines()[-1].startswith(f"{outcome} in "), answer.stdout
     assert "a test that starts a Python process is marked slow" in answer.stdout
