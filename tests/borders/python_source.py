@@ -8,6 +8,8 @@ from pathlib import Path
 
 _CAMEL_CASE = re.compile(r"[A-Z]\w*[a-z]\w*")
 _DOTTED_PATH = re.compile(r"(?P<module>(?:engine|experiments|webapp)(?:\.\w+)+)(?::\w+)?")
+_IMPORTERS = ("import_module", "load_messages", "find_spec")
+"""functions that take a module's name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ class PythonSource:
                 yield Reach(node.module or "", node.lineno)
                 for alias in node.names:
                     yield Reach(f"{node.module}.{alias.name}", node.lineno)
+
+    def late_imports(self) -> Iterator[Reach]:
+        """Every module that a call names in a string to import it: `importlib.import_module("a.b")`."""
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and _dotted(node.func).rpartition(".")[2] in _IMPORTERS:
+                for value in node.args[:1]:
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        yield Reach(value.value, node.lineno)
 
     def attributes(self) -> Iterator[Reach]:
         """Every `name.attribute.attribute` that is read; what is only assigned to does not count."""
