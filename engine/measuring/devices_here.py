@@ -90,7 +90,7 @@ class DevicesHere:
 
 
 def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> DevicesHere:
-    """TensorFlow's devices in this process for those of a placement, of which so many are `used`.
+    """TensorFlow's devices in this process for a placement that uses `used` of the devices `names`.
 
     If the machine lacks a device that is no CPU, all become virtual CPUs, in their order. `threads` 0: the processors,
     shared among the used devices.

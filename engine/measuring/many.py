@@ -118,7 +118,7 @@ class GraphToMeasure:
 
     @property
     def names(self) -> list[str]:
-        """Of the devices."""
+        """The devices' names."""
         return [device.name for device in self.cluster.devices]
 
     @property
@@ -184,7 +184,7 @@ class GraphToMeasure:
         report_progress: ReportProgress = no_progress,
         pulse: Pulse = no_pulse,
     ) -> MeasuredSteps:
-        """The step times of `device_of_op` [placements, ops] over so many rounds, none of them kept."""
+        """The step times of `device_of_op` [placements, ops] over this many rounds, none of them kept."""
         order = self.order(op_names, cast(list[Json], device_of_op.tolist()))
         made = [self.round(order, number, rounds, report_progress, pulse) for number in range(rounds)]
         return MeasuredSteps.of_rounds(made, len(device_of_op))

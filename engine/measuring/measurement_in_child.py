@@ -92,13 +92,13 @@ class PlacedRun:
     """[processes] what each held before the variables were set"""
 
     def timed(self, steps: int, progress: Steps) -> StepTimes:
-        """Run so many steps and take their times."""
+        """Run this many steps and take their times."""
         return timed(self.session, self.targets, self.feeds, steps, progress, self.processor_seconds)
 
     def traced(
         self, devices: Sequence[str], steps: int, progress: Steps
     ) -> tuple[dict[str, NDArray[np.generic]], list[str]]:
-        """The spans of the median of so many traced steps."""
+        """The spans of the median of this many traced steps."""
         return traced_step(self.session, self.targets, self.feeds, devices, steps, progress)
 
 
@@ -126,7 +126,7 @@ def placed_run(
 
 @contextmanager
 def devices_of(order: dict[str, Json], used: set[str]) -> Iterator[DevicesHere]:
-    """The devices that `order` asks for, of which the placement uses `used`."""
+    """The devices that `order` asks for; the placement uses `used` of them."""
     names, threads = cast(list[str], order["devices"]), cast(int, order["threads"])
     if order["processes"]:
         with a_process_for_each(names, threads) as here:

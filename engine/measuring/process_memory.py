@@ -19,7 +19,7 @@ RESET_RESIDENT_PEAK = "5"
 
 @dataclass(frozen=True, slots=True)
 class ProcessMemory:
-    """Bytes that a process holds now, and the most since the last reset; None where nothing tells."""
+    """Bytes that a process holds now, and the most since the last reset; None where the system does not report them."""
 
     allocated_bytes: int | None
     """by TensorFlow's allocator of the CPU"""
@@ -28,7 +28,7 @@ class ProcessMemory:
     most_resident_bytes: int | None
 
     def above(self, idle: "ProcessMemory") -> tuple[float, float]:
-        """The most allocated and resident bytes above those of an `idle` process; NaN where nothing tells."""
+        """The most allocated and resident bytes above those of an `idle` process; NaN where the system reports none."""
         return (
             _less(self.most_allocated_bytes, idle.allocated_bytes),
             _less(self.most_resident_bytes, idle.resident_bytes),

@@ -35,7 +35,7 @@ class WhatToMeasure:
     """Which placements of a run are measured."""
 
     top: int
-    """the best so many, which differ, after the run; 1: its answer alone"""
+    """how many of the best distinct placements are measured after the run; 1: its answer alone"""
     every: bool = False
     """whether each evaluation is measured too, and the method learns from that"""
 

@@ -35,14 +35,14 @@ def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def _episodes(run: Run) -> str:
-    """Of a thinned run those that are left."""
+    """One row an episode; a thinned run has lost some."""
     return _table(
         run, EPISODE_COLUMNS, ([event[name] for name in EPISODE_COLUMNS] for event in _events(run, "episode"))
     )
 
 
 def _methods(run: Run) -> str:
-    """Of an event of an earlier version nothing is known but its times."""
+    """One row a baseline, and one for the run. Events of earlier versions have times only."""
     report = Answer.objects.filter(run=run).values_list("report", flat=True).first()
     own = {
         **(report if isinstance(report, dict) else {}),
