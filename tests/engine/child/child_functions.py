@@ -67,7 +67,7 @@ def take_processor_time() -> None:
 
 def typed_error(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """A user's mistake."""
-    raise ClusterError("what\u202e", where="where", allowed="allowed", field="cluster")
+    raise ClusterError("what\u202e", where="where", allowed="allowed", advice="advice", field="cluster")
 
 
 def bug(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
