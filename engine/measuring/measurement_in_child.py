@@ -38,7 +38,7 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
 
     On CPUs also the spans of a traced step (see `step_record.arrays_of`; their `names` are among the texts); of
     processes `memory` [devices, 2], the most that each held above its idle server, allocated and resident, NaN
-    where nothing tells.
+    where the system reports none.
     """
     report_progress("loading TensorFlow", 0, 0)
     runnable = read_runnable(order, report_progress)

@@ -51,8 +51,8 @@ def _methods(run: Run) -> str:
         "evaluations": run.evaluations_used,
         "note": f"this run: {run.status}{_pins_words(run)}",
     }
-    told = [*_events(run, "baseline"), own]
-    rows = ([{**event, **_largest(event)}.get(column) for column in METHOD_COLUMNS] for event in told)
+    reports = [*_events(run, "baseline"), own]
+    rows = ([{**event, **_largest(event)}.get(column) for column in METHOD_COLUMNS] for event in reports)
     return _table(run, METHOD_COLUMNS, rows)
 
 
