@@ -75,7 +75,7 @@ def test_the_image_holds_compiled_code_of_the_user_who_runs_it() -> None:
     assert compiling > max(lines.index("COPY engine/ engine/"), lines.index("USER placeto"))
 
 
-def test_the_image_does_not_run_as_root_and_tells_its_health() -> None:
+def test_the_image_does_not_run_as_root_and_reports_its_health() -> None:
     assert last("USER") == "placeto"
     names = [name for name, _ in instructions()]
     assert names.index("USER") < names.index("CMD")
