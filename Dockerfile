@@ -10,10 +10,11 @@ RUN useradd --create-home --uid 10001 placeto && install --directory --owner=pla
 WORKDIR /app
 
 # What changes seldom comes first: a change of the sources does not install all packages again.
-COPY requirements.txt constraints.txt ./
+COPY requirements.txt requirements-setup.txt constraints.txt ./
 COPY setup/ setup/
 COPY frontend/package.json frontend/package-lock.json frontend/.npmrc frontend/vendor.mjs frontend/
-RUN PIP_NO_CACHE_DIR=1 python -m setup application && rm -rf build /root/.npm
+# Node.js and the packages that it installs are needed until their files are in frontend/vendor.
+RUN PIP_NO_CACHE_DIR=1 python -m setup application && rm -rf build frontend/node_modules /root/.npm
 
 COPY manage.py LICENSE ./
 COPY engine/ engine/

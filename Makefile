@@ -56,6 +56,7 @@ fuzz: setup-tests
 
 bench: setup
 	@.venv/bin/python -m engine bench simulator
+	@.venv/bin/python -m tests.engine.simulator.yardstick
 	@.venv/bin/python -m engine bench moves
 	@.venv/bin/python -m engine bench training
 	@.venv/bin/python -m engine bench reading

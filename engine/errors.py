@@ -1,6 +1,7 @@
 """Typed errors for users' mistakes, each one line: what is wrong, where, and what is allowed."""
 
 from collections.abc import Mapping
+from typing import Self
 
 
 class PlacetoError(Exception):
@@ -20,6 +21,20 @@ class PlacetoError(Exception):
         if allowed:
             parts.append(f"allowed: {allowed}")
         super().__init__("; ".join(parts))
+
+    def facts(self) -> dict[str, str]:
+        """What its constructor takes: `type(error)(**error.facts())` is the same error."""
+        return {
+            "what": self.what,
+            "where": self.where,
+            "allowed": self.allowed,
+            "advice": self.advice,
+            "field": self.field,
+        }
+
+    def at(self, field: str, *, where: str | None = None) -> Self:
+        """The same error at another field of a form, and, if given, at another place."""
+        return type(self)(**{**self.facts(), "field": field, "where": self.where if where is None else where})
 
 
 class GraphError(PlacetoError):

@@ -192,7 +192,7 @@ def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
         allowed = allowed_devices(graph, costs, grouping, cluster)
     except GraphError as error:
         where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
-        raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
+        raise error.at("clusters", where=where) from None
     problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
     total_us = float(np.nanmin(problem.op_time_us, axis=0).sum())
     if total_us < LEAST_US:  # a relative gap needs a step time above 0

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from unittest import mock
 
+from engine.bench.replaced import replaced
 from engine.child.parent import Results, no_progress
 from engine.events import Json
 
@@ -23,5 +23,5 @@ def children_here(module: ModuleType, folder: Path) -> Iterator[None]:
         results: Results = function_here(dict(arguments), child_folder, no_progress)
         return results
 
-    with mock.patch.object(module, "run_in_child", run):
+    with replaced(module, "run_in_child", run):
         yield

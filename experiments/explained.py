@@ -40,7 +40,7 @@ def explained(
     for place, words in CHOSEN.items():
         if words not in found and place < len(placements):
             report(f"tracing {path.stem}, {words}")
-            told = api.measure(
+            measured = api.measure(
                 path,
                 ".pb",
                 placements[place],
@@ -50,7 +50,7 @@ def explained(
                 steps=STEPS,
                 processes=True,
             )
-            found[words] = {name: told[name] for name in FIELDS}
+            found[words] = {name: measured[name] for name in FIELDS}
             kept.write_text(json.dumps(found) + "\n")
     return found
 
@@ -95,8 +95,8 @@ def _devices(words: str, report: Report) -> Iterator[list[str]]:
 
 def _held(held: Mapping[str, Any]) -> list[str]:
     peak, simulated, ratio = (held[name] for name in ("peak_bytes", "simulated_peak_bytes", "measured_over_simulated"))
-    told = ["" if each is None else f"{each / 1e6:,.0f}" for each in (peak, simulated)]
-    return [*told, f"{ratio:.2f}" if ratio is not None and simulated >= LEAST_BYTES else ""]
+    peaks = ["" if each is None else f"{each / 1e6:,.0f}" for each in (peak, simulated)]
+    return [*peaks, f"{ratio:.2f}" if ratio is not None and simulated >= LEAST_BYTES else ""]
 
 
 TYPE_HEAD = ("op type, all these placements", "measured, ms", "simulated, ms", "ratio")

@@ -135,22 +135,22 @@ def _reports_file(graph: MeasuredGraph, kept: Path) -> Path:
 
 def is_traced(graph: MeasuredGraph, kept: Path) -> bool:
     """Whether the reports of all placements that are traced are kept."""
-    placed, told = (kept / f"{graph.stem}.{name}.json" for name in ("placements", "explained"))
-    if not (placed.exists() and told.exists()):
+    placed, explanations = (kept / f"{graph.stem}.{name}.json" for name in ("placements", "explained"))
+    if not (placed.exists() and explanations.exists()):
         return False
-    count, found = len(json.loads(placed.read_text())), json.loads(told.read_text())
+    count, found = len(json.loads(placed.read_text())), json.loads(explanations.read_text())
     return all(words in found for place, words in CHOSEN.items() if place < count)
 
 
 def traced(graph: MeasuredGraph, machine: str, kept: Path, report: ReportLine) -> dict[str, Report]:
     """Words → report of each placement that is traced; the graph is read only where one is missing."""
-    told = kept / f"{graph.stem}.explained.json"
+    file = kept / f"{graph.stem}.explained.json"
     if is_traced(graph, kept):
-        found: dict[str, Report] = json.loads(told.read_text())
+        found: dict[str, Report] = json.loads(file.read_text())
         return found
     path = built(graph, report)
     placements = placements_of(path, machine, kept / f"{graph.stem}.placements.json", report)
-    return explained(path, placements, machine, told, report)
+    return explained(path, placements, machine, file, report)
 
 
 def costings(machine: str) -> tuple[Costing, ...]:

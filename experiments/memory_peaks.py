@@ -93,7 +93,7 @@ def run(folder: Path, report: ReportLine) -> str:
 
 
 def measured(graph: MeasuredModel) -> dict[str, api.Json]:
-    """`peak_bytes` and what else is told of the one device, in the run with the median; `peaks_bytes` of all runs."""
+    """`peak_bytes` and the rest of the report on the one device, in the median run; `peaks_bytes` of all runs."""
     with tempfile.TemporaryDirectory() as work:
         path, options = graph.write(Path(work))
         prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), GROUPS, options=options)
@@ -105,8 +105,8 @@ def measured(graph: MeasuredModel) -> dict[str, api.Json]:
 
 
 def _turn(path: Path, placement: api.Json, options: api.ReadingOptions) -> dict[str, Any]:
-    """What one run tells of the one device."""
-    told = api.measure(
+    """The report on the one device of one run."""
+    report = api.measure(
         path,
         path.suffix,
         placement,
@@ -116,7 +116,7 @@ def _turn(path: Path, placement: api.Json, options: api.ReadingOptions) -> dict[
         steps=STEPS,
         processes=True,
     )
-    (device,) = cast(list[dict[str, Any]], told["memory"])
+    (device,) = cast(list[dict[str, Any]], report["memory"])
     return device
 
 

@@ -62,6 +62,7 @@ def main(arguments: list[str]) -> int:
                 PythonPackages(ROOT).install(APPLICATION if step == "application" else TESTS)
                 FrontEnd(ROOT).install()
                 if step == "tests":
+                    FrontEnd(ROOT).ensure_node()
                     Browser(ROOT).install()
                 else:
                     CompiledEngine(ROOT).compile()

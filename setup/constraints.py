@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from setup.commands import run, say
 from setup.failure import SetupError
-from setup.python_packages import CONSTRAINTS, TESTS, PythonPackages
+from setup.python_packages import CONSTRAINTS, TESTS, TOOLS, PythonPackages
 
 HEAD = """\
 # Exact versions of all Python packages, indirect ones included; set-up, image and CI install with them.
@@ -37,7 +37,7 @@ def renew(root: Path) -> None:
             [
                 *(str(packages.python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"),
                 *("--progress-bar", "off", "--dry-run", "--ignore-installed", "--report", str(path)),
-                *("--requirement", str(root / TESTS[-1]), *ELSEWHERE),
+                *("--requirement", str(root / TESTS[-1]), "--requirement", str(root / TOOLS[-1]), *ELSEWHERE),
             ],
             root / "build" / "setup-constraints.log",
             environment=PACKAGE_INDEX_ALONE,

@@ -11,17 +11,19 @@ from setup.stamps import Stamp, digest
 
 APPLICATION = ("requirements.txt",)
 TESTS = ("requirements.txt", "requirements-dev.txt")
+TOOLS = ("requirements-setup.txt",)
+"""what set-up and tests start and nothing imports"""
 CONSTRAINTS = "constraints.txt"
 """the exact versions of all packages, indirect ones included"""
 
 
 class PythonPackages:
-    """`.venv` of a checkout and its packages."""
+    """A virtual environment of a checkout and its packages."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` is the checkout."""
+    def __init__(self, root: Path, folder: str = ".venv") -> None:
+        """`root` is the checkout, `folder` where the environment is in it."""
         self._root = root
-        self.folder = root / ".venv"
+        self.folder = root / folder
         self.python = self.folder / "bin" / "python"
 
     def install(self, requirements: tuple[str, ...]) -> None:
@@ -32,10 +34,8 @@ class PythonPackages:
         stamps = [self._stamp(requirements[: count + 1]) for count in range(len(requirements))]
         for stamp in stamps:
             stamp.remove()
-        say(
-            f"installing the Python packages of {requirements[-1]}: "
-            "some minutes the first time, torch and TensorFlow are large"
-        )
+        large = "" if requirements == TOOLS else ": some minutes the first time, torch and TensorFlow are large"
+        say(f"installing the Python packages of {requirements[-1]}{large}")
         run(
             "pip",
             [

@@ -79,6 +79,7 @@ SLOW = (
     "engine/zoo",
     "experiments",
     "fuzz/test_seeds.py",
+    "private_apis/test_tensorflow.py",
     "supervisor",
     "webapp/test_backup_between_databases.py",
     "webapp/test_default_policy.py",

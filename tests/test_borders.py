@@ -13,12 +13,14 @@ import pytest
 from tests.borders.python_source import PythonSource
 from tests.borders.rules import (
     FLOORS,
+    UPWARD_IN_STRINGS,
     broken_floors,
     environment_reads,
     floor_of,
     foreign_addresses,
     import_circles,
     loans_from_tests,
+    mocks_and_tests,
     pickles,
     types_of_one_name,
     ways_round_the_api,
@@ -58,10 +60,17 @@ def frontend_files(*suffixes: str) -> list[Path]:
         (environment_reads, ("engine", "experiments")),
         (pickles, ("engine", "experiments", "webapp", "setup")),
         (loans_from_tests, ("tests",)),
+        (mocks_and_tests, ("engine", "experiments", "webapp", "setup")),
     ],
 )
 def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], folders: tuple[str, ...]) -> None:
     assert [line for source in python_sources(*folders) for line in rule(source)] == []
+
+
+def test_what_may_reach_upward_in_a_string_still_does() -> None:
+    for module, upward in UPWARD_IN_STRINGS:
+        source = source_of(ROOT.joinpath(*module.split(".")).with_suffix(".py"))
+        assert upward in {reach.name for reach in source.models_in_strings()}
 
 
 def test_no_two_types_have_one_name() -> None:
@@ -105,6 +114,9 @@ def test_every_module_has_a_floor() -> None:
         (broken_floors, "engine.api", "from webapp.settings import DEBUG"),
         (broken_floors, "webapp.graphs.forms", "from webapp.runs.models import Run"),
         (broken_floors, "webapp.policies.forms", "from webapp.pages.runs.views import detail"),
+        (broken_floors, "webapp.graphs.models", "run = models.ForeignKey('runs.Run', null=True)"),
+        (broken_floors, "webapp.graphs.models", "run = models.OneToOneField(to='runs.Run')"),
+        (broken_floors, "webapp.jobs.reaper", "run = apps.get_model('runs.Run')"),
         (broken_floors, "webapp.jobs.reaper", "def late():\n    from webapp.runs.models import Run"),
         (ways_round_the_api, "webapp.runs.tasks", "from engine.events import Episode"),
         (ways_round_the_api, "webapp.runs.tasks", "from engine import events"),
@@ -115,6 +127,9 @@ def test_every_module_has_a_floor() -> None:
         (environment_reads, "engine.run", "import os\nos.getenv('HOME')"),
         (environment_reads, "engine.run", "from os import environ"),
         (loans_from_tests, "tests.engine.test_run", "from tests.engine.test_child import wait_for"),
+        (mocks_and_tests, "engine.bench.simulator", "TWIN = 'tests.engine.simulator.slow_twin'"),
+        (mocks_and_tests, "engine.bench.simulator", "importlib.import_module('tests')"),
+        (mocks_and_tests, "experiments.blinded", "from unittest import mock"),
         (pickles, "engine.run", "import pickle"),
         (pickles, "engine.run", "import torch\ntorch.load('weights')"),
         (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=True)"),
@@ -133,6 +148,7 @@ def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]]
         (broken_floors, "webapp.runs.forms", "from webapp.policies.models import Policy"),
         (ways_round_the_api, "webapp.runs.tasks", "from engine import api\nfrom engine.api import Budget"),
         (loans_from_tests, "tests.engine.test_run", "from tests.engine.small_runs import request"),
+        (broken_floors, "webapp.runs.models", "graph = models.ForeignKey('graphs.Graph', null=True)"),
         (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=False)"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from setup.front_end import NODE_FOLDER
 from webapp.jobs.bounded_stop import END_AFTER_SECONDS, KILL_POOL_AFTER_SECONDS
 from webapp.supervisor.parts import QUEUES, database_part, web_command, worker_command
 from webapp.supervisor.supervisor import END_SECONDS
@@ -58,7 +59,14 @@ def test_the_image_holds_all_that_the_application_imports() -> None:
 def test_the_image_installs_with_the_constraints() -> None:
     lines = [" ".join(line) for line in instructions()]
     [installing] = [number for number, line in enumerate(lines) if "python -m setup application" in line]
-    assert lines.index("COPY requirements.txt constraints.txt ./") < installing
+    assert lines.index("COPY requirements.txt requirements-setup.txt constraints.txt ./") < installing
+
+
+def test_the_image_is_without_what_only_set_up_starts() -> None:
+    [installing] = [rest for name, rest in instructions() if name == "RUN" and "python -m setup application" in rest]
+    removed = shlex.split(installing.partition("&& rm -rf")[2])
+    assert NODE_FOLDER.partition("/")[0] in removed
+    assert "frontend/node_modules" in removed
 
 
 def test_the_image_holds_compiled_code_of_the_user_who_runs_it() -> None:
@@ -67,7 +75,7 @@ def test_the_image_holds_compiled_code_of_the_user_who_runs_it() -> None:
     assert compiling > max(lines.index("COPY engine/ engine/"), lines.index("USER placeto"))
 
 
-def test_the_image_does_not_run_as_root_and_tells_its_health() -> None:
+def test_the_image_does_not_run_as_root_and_reports_its_health() -> None:
     assert last("USER") == "placeto"
     names = [name for name, _ in instructions()]
     assert names.index("USER") < names.index("CMD")

@@ -72,25 +72,25 @@ def names_in(value: Any, prefix: str = "") -> Iterator[str]:
             yield from names_in(item[0], f"{prefix}{name}[].")
 
 
-def test_every_field_of_a_cluster_is_told_with_its_default(cluster: api.Cluster) -> None:
+def test_every_field_of_a_cluster_is_described_with_its_default(cluster: api.Cluster) -> None:
     known = [name for name in names_in(cluster_to_json(cluster)) if name != "links" and "pairs[]" not in name]
     defaults = cluster_to_json(cluster_of_json({"devices": [{"name": "/device:GPU:0", "kind": "K80"}]}))
     links = cast(dict[str, Any], defaults["links"])
     rows = re.findall(r"^\| `([^`]+)` \|([^|]*)\|", PAGE, flags=re.MULTILINE)
-    told = {name: default.strip() for name, default in reversed(rows)}  # the first row of a name counts
-    assert [name for name in known if name not in told] == []
-    assert told["op_rest_us"] == str(defaults["op_rest_us"])
-    assert told["memory_model"] == f"`{defaults['memory_model']}`"
-    assert told["links.contention"] == f"`{links['contention']}`"
+    documented = {name: default.strip() for name, default in reversed(rows)}  # the first row of a name counts
+    assert [name for name in known if name not in documented] == []
+    assert documented["op_rest_us"] == str(defaults["op_rest_us"])
+    assert documented["memory_model"] == f"`{defaults['memory_model']}`"
+    assert documented["links.contention"] == f"`{links['contention']}`"
     for name in ("bandwidth_bytes_per_us", "latency_us", "rest_us"):
-        assert float(told[f"links.{name}"]) == links[name]
-    assert {*Contention, *MemoryModel} <= told.keys()
+        assert float(documented[f"links.{name}"]) == links[name]
+    assert {*Contention, *MemoryModel} <= documented.keys()
 
 
-def test_every_device_kind_is_told_with_its_memory() -> None:
-    told = re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([\d,]+) \|$", PAGE, flags=re.MULTILINE)
-    kinds = {kind: api.parse_cluster(kind).devices[0].memory_bytes for kind, _ in told}
-    assert {kind: int(size.replace(",", "")) for kind, size in told} == kinds
+def test_every_device_kind_is_described_with_its_memory() -> None:
+    documented = re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([\d,]+) \|$", PAGE, flags=re.MULTILINE)
+    kinds = {kind: api.parse_cluster(kind).devices[0].memory_bytes for kind, _ in documented}
+    assert {kind: int(size.replace(",", "")) for kind, size in documented} == kinds
     assert {kind.name for kind in api.device_kinds()} <= kinds.keys()
 
 
@@ -111,29 +111,29 @@ def test_the_report_of_place_and_the_events_of_its_run(prepared: api.PreparedGra
     def note(item: api.Emitted) -> None:
         events.extend([item.to_json()] if isinstance(item, api.NumberedEvent) else [])
 
-    told = example("report of place")
+    documented = example("report of place")
     started = example("events")[0]
-    report = api.place(prepared, request_in(told, started["evaluations"], cluster), note, lambda: False)
+    report = api.place(prepared, request_in(documented, started["evaluations"], cluster), note, lambda: False)
     placement: dict[str, api.Json] = {**api.placement_to_json(prepared, cluster, api.placement_of_report(report))}
     assert comparable(events) == comparable(example("events"))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
-    told_of_it = report | {"step_time_source": step_time_source, "placement": placement}
-    assert comparable(told_of_it) == comparable(told)
+    whole = report | {"step_time_source": step_time_source, "placement": placement}
+    assert comparable(whole) == comparable(documented)
 
 
-def test_every_field_of_every_event_is_told() -> None:
+def test_every_field_of_every_event_is_described() -> None:
     for kind in (api.Started, api.Baseline, api.Episode, api.Update, api.Progress, api.Finished):
         [row] = re.findall(rf"^\| `{kind.type}` \|.*$", PAGE, flags=re.MULTILINE)
         assert [field.name for field in fields(kind) if f"`{field.name}`" not in row] == []
 
 
 def test_the_report_of_compare(prepared: api.PreparedGraph, cluster: api.Cluster) -> None:
-    told = example("report of compare")
-    [row] = told["rows"]
-    asked = api.ComparisonRequest(cluster, (row["method"],), api.Budget(told["evaluations"]), told["seeds"])
+    documented = example("report of compare")
+    [row] = documented["rows"]
+    asked = api.ComparisonRequest(cluster, (row["method"],), api.Budget(documented["evaluations"]), documented["seeds"])
     run = api.RunRequest(cluster, row["method"], asked.budget, row["seed"], baselines=(SINGLE_DEVICE,))
     report = api.comparison_report(prepared, asked, [outcome_of(prepared, run, Listener())])
-    assert comparable(report) == comparable(told)
-    for of_report in (told, told["methods"][0], row):
+    assert comparable(report) == comparable(documented)
+    for of_report in (documented, documented["methods"][0], row):
         assert [name for name in of_report if f"`{name}`" not in PAGE] == []

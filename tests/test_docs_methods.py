@@ -32,13 +32,13 @@ def test_it_says_what_forms_say() -> None:
         assert set(method.presets) <= set(PRESET_WORDS)
 
 
-def test_what_draws_nothing_at_random_is_told() -> None:
+def test_what_draws_nothing_at_random_is_described() -> None:
     assert {name: cells[DETERMINED] for name, cells in rows().items()} == {
         name: "yes" if method.deterministic else "no" for name, method in PLACERS.items()
     }
 
 
-def test_presets_policies_and_starts_are_told() -> None:
+def test_presets_policies_and_starts_are_described() -> None:
     for name, cells in rows().items():
         assert ("policy" in cells[TAKES]) == PLACERS[name].takes_policy
         assert ("start" in cells[TAKES]) == PLACERS[name].searches_from_start

@@ -35,8 +35,8 @@ def settings_that_are_read() -> set[str]:
 
 
 def test_the_table_of_settings_is_complete_and_names_nothing_else() -> None:
-    told = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE)
-    assert sorted(told) == sorted(settings_that_are_read())
+    reported = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE)
+    assert sorted(reported) == sorted(settings_that_are_read())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

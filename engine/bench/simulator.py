@@ -1,10 +1,9 @@
 """Measures the simulator's speed as Markdown, with the machine: `python -m engine bench simulator`.
 
-The yardstick is the slow twin of tests/, plain Python and event by event as the published simulator is, on the same
-graph and placement in the same run. Times are the best of several, since other work on the machine only adds to them.
+Times are the best of several, since other work on the machine only adds to them.
+`python -m tests.engine.simulator.yardstick` sets the simulator beside its slow twin.
 """
 
-import importlib
 import itertools
 import os
 import platform
@@ -15,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
@@ -30,7 +28,6 @@ from engine.simulator.batches import evaluate_batch, usable_cores
 from engine.simulator.simulator import Simulator
 
 GROUPS = 128
-YARDSTICK_OPS = (10_000, 22_700)
 LOOP_OPS = (120, 10_000)
 SCALES = (1_000, 10_000, 100_000, 1_000_000)
 SECONDS_A_FIGURE = 0.6
@@ -60,11 +57,9 @@ def run_benchmark() -> str:
 
 def figures_of(graphs: Sequence[BenchGraph]) -> str:
     """Measure all figures on synthetic training steps and `graphs`; returns them as Markdown."""
-    synthetic = {ops: training_step(ops) for ops in sorted({*YARDSTICK_OPS, *LOOP_OPS})}
     parts = [
         machine("Simulator"),
-        "## One evaluation, one core\n\n" + _yardstick([*(synthetic[ops] for ops in YARDSTICK_OPS), *graphs]),
-        "## Evaluations a second\n\n" + _loops([*(synthetic[ops] for ops in LOOP_OPS), *graphs]),
+        "## Evaluations a second\n\n" + _loops([*map(training_step, LOOP_OPS), *graphs]),
         "## Growth\n\n" + _growth(),
         "## A fresh process\n\n" + _fresh_processes(),
     ]
@@ -120,35 +115,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def _random_placements(count: int, groups: int, devices: int) -> NDArray[np.int32]:
+def random_placements(count: int, groups: int, devices: int) -> NDArray[np.int32]:
+    """[count, groups] devices drawn at random, always the same."""
     return np.random.default_rng(SEED).integers(0, devices, (count, groups), dtype=np.int32)
 
 
-def _yardstick(graphs: Sequence[BenchGraph]) -> str:
-    """Time random placements with the slow twin and with one call of `Simulator.evaluate`."""
-    try:
-        twin: Any = importlib.import_module("tests.engine.simulator.slow_twin")
-    except ModuleNotFoundError:
-        return "No yardstick: the slow twin is in the repository's tests/, and this is not run from its root."
-    rows = []
-    for bench, memory_model, by_group in itertools.product(graphs, MemoryModel, (True, False)):
-        cluster = published_cluster(2, memory_model)
-        group_of_op = bench.group_of_op if by_group else np.arange(bench.graph.op_count, dtype=np.int32)
-        simulator = Simulator(bench.graph, bench.costs, cluster, group_of_op)
-        placement = _random_placements(1, simulator.group_count, 2)
-        slow = best_seconds(_slow_step(twin.SlowTwin(bench.graph, bench.costs, cluster), placement[0][group_of_op]))
-        fast = best_seconds(partial(simulator.evaluate, placement))
-        figures = f"{slow * 1e3:.1f}", f"{fast * 1e3:.3f}", f"{slow / fast:.0f}"
-        rows.append((bench.name, memory_model, _unit(bench, by_group), *figures))
-    return table(("graph", "memory", "placed at random", "slow twin, ms", "simulator, ms", "times faster"), rows)
-
-
-def _slow_step(twin: Any, device_of_op: NDArray[np.int32]) -> Callable[[], object]:
-    memory: Any = importlib.import_module("tests.engine.simulator.slow_memory")
-    return lambda: memory.peaks(twin.simulate(device_of_op))
-
-
-def _unit(bench: BenchGraph, by_group: bool) -> str:
+def unit(bench: BenchGraph, by_group: bool) -> str:
+    """What of the graph is placed, in words."""
     return f"{bench.group_of_op.max() + 1} groups" if by_group else "ops"
 
 
@@ -159,12 +132,12 @@ def _loops(graphs: Sequence[BenchGraph]) -> str:
         group_of_op = bench.group_of_op if by_group else None
         simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), group_of_op)
         count = max(8, LOOP_WORK // bench.graph.op_count)
-        placements = _random_placements(count, simulator.group_count, 2)
+        placements = random_placements(count, simulator.group_count, 2)
         loop = count / best_seconds(_compiled_loop(simulator, placements))
         one = count / best_seconds(partial(simulator.evaluate, placements, threads=1))
         every = count / best_seconds(partial(simulator.evaluate, placements))
         figures = f"{loop:,.0f}", f"{one:,.0f}", f"{one / loop:.0%}", f"{every:,.0f}", f"{every / one:.2f}"
-        rows.append((bench.name, _unit(bench, by_group), *figures))
+        rows.append((bench.name, unit(bench, by_group), *figures))
     head = ("graph", "placed", "compiled loop", "API, one thread", "share", f"API, {usable_cores()} cores", "factor")
     return table(head, rows)
 
@@ -185,7 +158,7 @@ def _growth() -> str:
         start = time.perf_counter()
         simulator = Simulator(bench.graph, bench.costs, cluster, bench.group_of_op)
         made = time.perf_counter() - start
-        placement = _random_placements(1, simulator.group_count, 4)
+        placement = random_placements(1, simulator.group_count, 4)
         evaluated = best_seconds(partial(simulator.evaluate, placement))
         start = time.perf_counter()
         simulator.timeline(placement[0])

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from unittest import mock
 
 import numpy as np
 import torch
 
 from engine import api
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
+from engine.bench.replaced import replaced
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import make_episode_plan
@@ -146,7 +146,7 @@ def _watched(shares: TimeShares) -> Iterator[None]:
     with ExitStack() as stack:
         for part, functions in PARTS.items():
             for owner, name in functions:
-                stack.enter_context(mock.patch.object(owner, name, shares.timed(part, getattr(owner, name))))
+                stack.enter_context(replaced(owner, name, shares.timed(part, getattr(owner, name))))
         yield
 
 

@@ -418,7 +418,7 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str, *, wa
 
 def _raise_typed(error: dict[str, str]) -> NoReturn:
     """Raise the typed error that the child wrote to its file."""
-    error_type = getattr(errors, error["type"])
+    error_type = getattr(errors, error.pop("type"))
     assert isinstance(error_type, type)
     assert issubclass(error_type, PlacetoError)
-    raise error_type(error["what"], where=error["where"], allowed=error["allowed"], field=error["field"])
+    raise error_type(**error)

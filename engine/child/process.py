@@ -57,9 +57,7 @@ def _carry_out(order: dict[str, Any]) -> int:
         arrays, texts = _function(order["function"])(order["arguments"], folder, _reporter(order["progress"]))
         _write(folder / RESULT_FILE, pack(arrays, texts))
     except PlacetoError as error:
-        described = {"type": type(error).__name__, "what": error.what, "where": error.where}
-        described |= {"allowed": error.allowed, "field": error.field}
-        _write(folder / ERROR_FILE, json.dumps(described).encode())
+        _write(folder / ERROR_FILE, json.dumps({"type": type(error).__name__, **error.facts()}).encode())
     except MemoryError:
         os._exit(MEMORY_EXIT_STATUS)  # before frames are dropped: TensorFlow's destructors may wait for ever then
     except OSError as error:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from engine.cli.bench import add_bench, add_experiments
 from engine.cli.build import add_build
@@ -36,10 +37,15 @@ COMMANDS = (
     add_experiments,
 )
 """functions that add the commands, in the order of the help"""
+INSTALLED_NAME = "placeto-engine"
+"""the command that `pip install .` adds"""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status: 0 done, 1 unread, 2 bad input, 3 infeasible, 130 interrupted."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0 done, 1 unread, 2 bad input, 3 infeasible, 130 interrupted.
+
+    Without `arguments` it takes the process's: an installation starts it as `placeto-engine`.
+    """
     return run_parsed(make_parser().parse_args(arguments))
 
 
@@ -63,8 +69,13 @@ def run_parsed(parsed: argparse.Namespace) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(prog="python -m engine", description="Places computation graphs on devices.")
+    parser = argparse.ArgumentParser(prog=_program(), description="Places computation graphs on devices.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in COMMANDS:
         add(commands)
     return parser
+
+
+def _program() -> str:
+    """The words that start this process."""
+    return INSTALLED_NAME if Path(sys.argv[0]).name == INSTALLED_NAME else "python -m engine"

@@ -140,7 +140,7 @@ def _refuse(what: str, options: Mapping[str, object], allowed: str) -> None:
 
 
 def _written(path: Path | None, report: dict[str, api.Json]) -> int:
-    """Write the report, and tell its notes: they are easily missed in a file. Returns the exit code."""
+    """Write the report, and print its notes: they are easily missed in a file. Returns the exit code."""
     write_report(path, report)
     for note in cast(list[str], report["notes"]):
         print(f"note: {note}", file=sys.stderr)

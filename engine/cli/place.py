@@ -134,12 +134,12 @@ def _place(parsed: argparse.Namespace) -> int:
     simplest = api.placement_to_json(prepared, cluster, api.simplest_of_report(report))
     del report["device_of_group"], report["parts"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
-    told = report["simplest"]
-    assert isinstance(told, dict)
+    simplest_report = report["simplest"]
+    assert isinstance(simplest_report, dict)
     if parsed.report is None:  # what is printed has no long placements
-        del told["device_of_group"], told["parts"]
+        del simplest_report["device_of_group"], simplest_report["parts"]
     else:
-        told["placement"] = dict(simplest)
+        simplest_report["placement"] = dict(simplest)
     try:
         write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
     finally:  # what a run has found is written even where its report cannot be

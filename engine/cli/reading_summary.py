@@ -1,6 +1,6 @@
 """What was read of a graph as lines of text, made of the summary (`PreparedGraph.summary()`); a key may be null.
 
-The graph's page says the same in `webapp/graphs/what_was_read.py`.
+The graph's page says the same in `webapp/pages/graphs/reading_summary.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """The decisions of a policy inside one episode: which group came when, and how probable each device was for it.
 
-Computed again from the policy that the run has kept. Of the best episode of the training the kept policy has
-everything: its decisions are those that were made. Of any other episode it is known where each group went; the weights
-are those at the end of the training, and the start is the best placement before it, where the settings say so.
+Computed again from the policy that the run kept. The kept policy stores the best episode's decisions, so these are the
+decisions that were made. For any other episode the run knows where each group went; the weights are those at the end of
+the training, and the start is the best placement before it, where the settings say so.
 """
 
 import math

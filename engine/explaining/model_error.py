@@ -25,7 +25,7 @@ from engine.number_words import LEAST_GAP
 SHARE = 0.9
 """of the errors between `least` and `greatest`"""
 COUNTS_FROM = 0.1
-"""a source counts if so much of the time of all ops comes from it"""
+"""the least share of the ops' total time that a source must give in order to count"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class Session:
         return self.prepared.graph.op_count
 
     def most_moves(self, work: int) -> int:
-        """The number of single moves that take at most so many simulated ops and edges, at least one of each device."""
+        """The number of single moves that fit into this many simulated ops and edges, at least one of each device."""
         graph = self.prepared.graph
         return max(self.cluster.device_count, work // (graph.op_count + graph.edge_count))
 

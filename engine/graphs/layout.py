@@ -94,7 +94,7 @@ class Layout:
 
 
 def layout(net: Net) -> Layout:
-    """Lay out a graph. Of a `Grouping`, feedback edges have no influence."""
+    """Lay out a graph. Feedback edges of a `Grouping` do not affect the layout."""
     drawing = _Drawing(net)
     sweeps = 1 if net.group_count <= GROUPS_FOR_ALL_SWEEPS else 2
     drawing.order(ORDER_SWEEPS // sweeps)
@@ -221,7 +221,7 @@ class _Row:
 
 
 def _fold(rows: list[_Row]) -> list[list[_Row]]:
-    """The rows cut between layers into parts of about the same height, so many that the whole has nearly `ASPECT`."""
+    """Cut the rows between layers into parts of about equal height; their number brings the whole close to `ASPECT`."""
     most = max(1, (rows[-1].layer + 1) // LEAST_LAYERS)
     best, least = [rows], _distortion([rows])
     count = 2

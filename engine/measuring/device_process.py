@@ -10,7 +10,7 @@ from engine.errors import ChildError, ChildKilledError, ClusterError, LimitError
 from engine.simulator.batches import usable_cores
 
 ALWAYS = 2
-"""so many processes are allowed on a machine with one processor, too: fewer have no link to measure"""
+"""processes that are allowed even on a machine with one processor: fewer have no link to measure"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class DevicesHere:
 
 
 def devices_of_this_process(names: Sequence[str], used: int, threads: int) -> DevicesHere:
-    """TensorFlow's devices in this process for those of a placement, of which so many are `used`.
+    """TensorFlow's devices in this process for a placement that uses `used` of the devices `names`.
 
     If the machine lacks a device that is no CPU, all become virtual CPUs, in their order. `threads` 0: the processors,
     shared among the used devices.
@@ -162,14 +162,14 @@ def _worker(addresses: Sequence[str], index: int, threads: int) -> Iterator[subp
         env=environment_of_children(Path.cwd()),
     )
     try:
-        _tell(worker, json.dumps(order))
+        _send(worker, json.dumps(order))
         yield worker
     finally:
         worker.kill()
         worker.wait()
 
 
-def _tell(worker: subprocess.Popen[str], line: str) -> None:
+def _send(worker: subprocess.Popen[str], line: str) -> None:
     assert worker.stdin is not None
     worker.stdin.write(f"{line}\n")
     worker.stdin.flush()
@@ -177,7 +177,7 @@ def _tell(worker: subprocess.Popen[str], line: str) -> None:
 
 def _asked(worker: subprocess.Popen[str], line: str) -> ProcessMemory:
     """The answer of a device's process."""
-    _tell(worker, line)
+    _send(worker, line)
     assert worker.stdout is not None
     return ProcessMemory(**json.loads(worker.stdout.readline()))
 

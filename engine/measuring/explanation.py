@@ -49,8 +49,8 @@ def explanation(
     if "memory" in arrays:
         in_order = peaks_in_measured_order(traced, timeline, graph, costs, cluster)
         memory = _memory(arrays["memory"].astype(np.float64), timeline, in_order, devices)
-    told = difference(traced, simulated_record(timeline), devices, graph.op_names, graph.op_types)
-    return {"difference": told, "memory": memory}
+    compared = difference(traced, simulated_record(timeline), devices, graph.op_names, graph.op_types)
+    return {"difference": compared, "memory": memory}
 
 
 def notes_on(arrays: Mapping[str, NDArray[np.generic]]) -> list[str]:

@@ -16,7 +16,7 @@ from engine.events import Json
 FASTEST = 20
 """placements among which the order counts most"""
 APART = 2.0
-"""pairs that differ by more than so many times the noise have an order that a measurement shows"""
+"""a measurement shows the order of two placements that differ by more than this many times the noise"""
 TIE = 1e-9
 """relative difference of simulated times below which they are equal"""
 

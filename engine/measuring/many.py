@@ -75,13 +75,13 @@ def measure_many(
     order = graph.order(prepared.graph.op_names, _devices_of_ops(prepared.graph.op_names, placements, graph.names))
     identity = _identity(order)
     made = _kept_rounds(kept, identity)
-    if len(made) >= rounds and not _tells(MeasuredSteps.of_rounds(made[:rounds], len(placements))):
+    if len(made) >= rounds and not _shows_differences(MeasuredSteps.of_rounds(made[:rounds], len(placements))):
         made = []  # the machine was too noisy then
     for number in range(len(made), rounds):
         made.append(graph.round(order, number, rounds, report_progress, pulse))
         _keep(kept, identity, made)
     measured = MeasuredSteps.of_rounds(made[:rounds], len(placements))
-    _require_telling(measured)
+    _require_differences(measured)
     simulated_us = np.array([report["step_time_us"] for report in reports])
     return {
         "placements": [*measured_placements(measured, simulated_us)],
@@ -118,7 +118,7 @@ class GraphToMeasure:
 
     @property
     def names(self) -> list[str]:
-        """Of the devices."""
+        """The devices' names."""
         return [device.name for device in self.cluster.devices]
 
     @property
@@ -140,9 +140,9 @@ class GraphToMeasure:
         report_progress: ReportProgress = no_progress,
         pulse: Pulse = no_pulse,
     ) -> NDArray[np.float64]:
-        """[visits, steps] step times in µs of the placements of `order` by their numbers; `words` tell the progress.
+        """[visits, steps] step times in µs of the placements of `order` by their numbers.
 
-        Raises as `measure_many`.
+        Progress is reported with `words`. Raises as `measure_many`.
         """
         deadline = Deadline(self.limits.seconds, MOST_ROUND_SECONDS, pulse)
 
@@ -184,7 +184,7 @@ class GraphToMeasure:
         report_progress: ReportProgress = no_progress,
         pulse: Pulse = no_pulse,
     ) -> MeasuredSteps:
-        """The step times of `device_of_op` [placements, ops] over so many rounds, none of them kept."""
+        """The step times of `device_of_op` [placements, ops] over this many rounds, none of them kept."""
         order = self.order(op_names, cast(list[Json], device_of_op.tolist()))
         made = [self.round(order, number, rounds, report_progress, pulse) for number in range(rounds)]
         return MeasuredSteps.of_rounds(made, len(device_of_op))
@@ -253,14 +253,14 @@ def _order_of_visits(placements: int, number: int) -> list[int]:
     return [0, *rng.permutation(np.arange(1, placements)).tolist(), 0]
 
 
-def _tells(measured: MeasuredSteps) -> bool:
+def _shows_differences(measured: MeasuredSteps) -> bool:
     """Whether the step time of a placement scatters less than placements differ."""
     return measured.step_time_noise <= NOISE_SHARE * measured.spread
 
 
-def _require_telling(measured: MeasuredSteps) -> None:
+def _require_differences(measured: MeasuredSteps) -> None:
     """Raise NoisyMachineError where the measurements say nothing of the order of the placements."""
-    if not _tells(measured):
+    if not _shows_differences(measured):
         rounds = counted(measured.times_us.shape[1], "round")
         raise NoisyMachineError(
             f"the machine is too noisy to tell these placements apart: the step time of a placement, over "

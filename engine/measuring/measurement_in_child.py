@@ -38,7 +38,7 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
 
     On CPUs also the spans of a traced step (see `step_record.arrays_of`; their `names` are among the texts); of
     processes `memory` [devices, 2], the most that each held above its idle server, allocated and resident, NaN
-    where nothing tells.
+    where the system reports none.
     """
     report_progress("loading TensorFlow", 0, 0)
     runnable = read_runnable(order, report_progress)
@@ -92,13 +92,13 @@ class PlacedRun:
     """[processes] what each held before the variables were set"""
 
     def timed(self, steps: int, progress: Steps) -> StepTimes:
-        """Run so many steps and take their times."""
+        """Run this many steps and take their times."""
         return timed(self.session, self.targets, self.feeds, steps, progress, self.processor_seconds)
 
     def traced(
         self, devices: Sequence[str], steps: int, progress: Steps
     ) -> tuple[dict[str, NDArray[np.generic]], list[str]]:
-        """The spans of the median of so many traced steps."""
+        """The spans of the median of this many traced steps."""
         return traced_step(self.session, self.targets, self.feeds, devices, steps, progress)
 
 
@@ -126,7 +126,7 @@ def placed_run(
 
 @contextmanager
 def devices_of(order: dict[str, Json], used: set[str]) -> Iterator[DevicesHere]:
-    """The devices that `order` asks for, of which the placement uses `used`."""
+    """The devices that `order` asks for; the placement uses `used` of them."""
     names, threads = cast(list[str], order["devices"]), cast(int, order["threads"])
     if order["processes"]:
         with a_process_for_each(names, threads) as here:

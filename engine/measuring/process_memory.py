@@ -1,7 +1,7 @@
 """The memory of this process: what TensorFlow's allocator of the CPU holds, and what is resident. Runs in the child.
 
 TensorFlow's builds with oneDNN count the allocations of at least 256 KiB; other builds count none on CPUs. Linux alone
-tells the resident memory and lets a process reset its peak.
+reports the resident memory and lets a process reset its peak.
 """
 
 import re
@@ -19,7 +19,7 @@ RESET_RESIDENT_PEAK = "5"
 
 @dataclass(frozen=True, slots=True)
 class ProcessMemory:
-    """Bytes that a process holds now, and the most since the last reset; None where nothing tells."""
+    """Bytes that a process holds now, and the most since the last reset; None where the system does not report them."""
 
     allocated_bytes: int | None
     """by TensorFlow's allocator of the CPU"""
@@ -28,7 +28,7 @@ class ProcessMemory:
     most_resident_bytes: int | None
 
     def above(self, idle: "ProcessMemory") -> tuple[float, float]:
-        """The most allocated and resident bytes above those of an `idle` process; NaN where nothing tells."""
+        """The most allocated and resident bytes above those of an `idle` process; NaN where the system reports none."""
         return (
             _less(self.most_allocated_bytes, idle.allocated_bytes),
             _less(self.most_resident_bytes, idle.resident_bytes),
@@ -55,15 +55,15 @@ def reset_peaks_here() -> None:
 def _allocated() -> tuple[int, int] | tuple[None, None]:
     """(now, the most)"""
     try:
-        told = tf.config.experimental.get_memory_info(CPU)
+        stats = tf.config.experimental.get_memory_info(CPU)
     except ValueError:
         return None, None
-    return int(told["current"]), int(told["peak"])
+    return int(stats["current"]), int(stats["peak"])
 
 
 def _resident() -> tuple[int, int] | tuple[None, None]:
     """(now, the most)"""
     if not (PROCESS / "clear_refs").exists():
         return None, None
-    told = dict(re.findall(r"^(\w+):\s+(\d+) kB$", (PROCESS / "status").read_text(), flags=re.MULTILINE))
-    return int(told["VmRSS"]) * 1024, int(told["VmHWM"]) * 1024
+    fields = dict(re.findall(r"^(\w+):\s+(\d+) kB$", (PROCESS / "status").read_text(), flags=re.MULTILINE))
+    return int(fields["VmRSS"]) * 1024, int(fields["VmHWM"]) * 1024

@@ -35,7 +35,7 @@ class WhatToMeasure:
     """Which placements of a run are measured."""
 
     top: int
-    """the best so many, which differ, after the run; 1: its answer alone"""
+    """how many of the best distinct placements are measured after the run; 1: its answer alone"""
     every: bool = False
     """whether each evaluation is measured too, and the method learns from that"""
 
@@ -116,16 +116,16 @@ class RealRewards:
         """Measure the best of `device_of_op` [placements, ops] in rounds; the fastest one is the answer.
 
         The first one stays unless another is faster in fresh rounds by more than `APART` deviations of the noise, and
-        where measuring fails; what is told is then the error.
+        where measuring fails; the report then holds the error.
         """
-        told: dict[str, Json] = {"what": self._what.words}
+        facts: dict[str, Json] = {"what": self._what.words}
         if self._what.every:
-            told["measured_evaluations"] = len(self._known_us)
+            facts["measured_evaluations"] = len(self._known_us)
         try:
             index, found = self._chosen(device_of_op[: self._what.top], simulated_us[: self._what.top])
         except PlacetoError as error:
-            return Choice(0, {"measured": {**told, "error": str(error)}})
-        return Choice(index, {"measured": told | found})
+            return Choice(0, {"measured": {**facts, "error": str(error)}})
+        return Choice(index, {"measured": facts | found})
 
     def _chosen(
         self, device_of_op: NDArray[np.int32], simulated_us: NDArray[np.float64]

@@ -1,9 +1,9 @@
 """Traces steps of a placed graph in full and reads TensorFlow's step stats: the child's side of `step_record.py`.
 
-Processes of one machine have one clock, so the spans of all devices are comparable. A transfer between processes is
-traced by its receiver, from the moment at which the sender has the tensor and was asked for it to its arrival. Within a
-process nothing is copied, and TensorFlow traces no transfers. Of a step here and there it traces none, or not all, of
-another process: the message that tells that process to trace its transfers is not waited for.
+Processes of one machine have one clock, so the spans of all devices are comparable. The receiver traces a transfer
+between processes: it begins when the sender has the tensor and was asked for it, and ends when the tensor arrives.
+Within a process nothing is copied, and TensorFlow traces no transfers. Now and then a trace lacks some or all of
+another process's transfers: TensorFlow asks that process to trace them and does not wait for the request to arrive.
 Source: SetRPCLogging of tensorflow/core/distributed_runtime/master_session.cc.
 """
 
@@ -27,7 +27,7 @@ def traced_step(
     steps: int,
     progress: Steps,
 ) -> tuple[dict[str, NDArray[np.generic]], list[str]]:
-    """The arrays and names of the `median_whole` one of so many traced steps.
+    """The arrays and names of the `median_whole` one of the traced steps.
 
     `devices` by TensorFlow's names; `traced_us` [1] is the step's duration. Raises GraphError.
     """

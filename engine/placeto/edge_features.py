@@ -14,8 +14,7 @@ USUAL_EDGE = np.array(
         (0.2, 0.4),  # whether it leads against the order of the groups
     ]
 )
-"""[EDGE_FEATURES, 2] mean and deviation of each feature, roughly; the features are counted from the one in units of
-the other"""
+"""[EDGE_FEATURES, 2] rough mean and deviation of each feature; features are standardised: (x − mean) / deviation"""
 EDGE_FEATURES = len(USUAL_EDGE)
 
 

@@ -88,11 +88,10 @@ USUAL = np.array(
 )
 """[GROUP_FEATURES, 2] mean and deviation of each feature over training graphs of all families, roughly.
 
-The deviations of persistent bytes and of slack are taken wider: they are small there, and far larger on other graphs.
+The deviations of persistent bytes and of slack are set wider: they are small here, and far larger on other graphs.
 
-The features are counted from the one in units of the other. As they come, most deviations are a tenth to a half: a
-network that began with those hardly saw them, and one training in five had not found out after five minutes that groups
-differ.
+Features are standardised: (x − mean) / deviation. Raw, most deviations are a tenth to a half: a network that began with
+raw features hardly saw them, and after five minutes one training in five still treated all groups alike.
 """
 GROUP_FEATURES = len(USUAL)
 

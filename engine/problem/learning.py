@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.events import Json
 
 MOST_DENSE = 200
-"""after so many learnings every second one is emitted, after twice as many every fourth, and so on"""
+"""beyond this many updates every second one is emitted, beyond twice as many every fourth, and so on"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +66,5 @@ class LearningCurve:
 
 
 def stride_at(learnings: int) -> int:
-    """One in how many learnings ends an update, after so many `learnings`: a power of two."""
+    """The number of learnings that one update sums up, after `learnings` of them: a power of two."""
     return int(1 << ((learnings - 1) // MOST_DENSE).bit_length())

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CAMEL_CASE = re.compile(r"[A-Z]\w*[a-z]\w*")
-_DOTTED_PATH = re.compile(r"(?P<module>(?:engine|experiments|webapp)(?:\.\w+)+)(?::\w+)?")
+_MODEL = re.compile(r"(?P<app>[a-z_]+)\.(?P<model>[A-Z]\w*)")
+"""how Django names a model in a string"""
+_DOTTED_PATH = re.compile(r"(?P<module>(?:engine|experiments|setup|tests|webapp)(?:\.\w+)+)(?::\w+)?")
+_IMPORTERS = ("import_module", "load_messages", "find_spec")
+"""functions that take a module's name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,22 @@ class PythonSource:
                 for alias in node.names:
                     yield Reach(f"{node.module}.{alias.name}", node.lineno)
 
+    def late_imports(self) -> Iterator[Reach]:
+        """Every module that a call names in a string to import it: `importlib.import_module("a.b")`."""
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and _dotted(node.func).rpartition(".")[2] in _IMPORTERS:
+                for value in node.args[:1]:
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        yield Reach(value.value, node.lineno)
+
+    def models_in_strings(self) -> Iterator[Reach]:
+        """Every model that a call names in a string, for Django to import later: `models.ForeignKey("runs.Run")`."""
+        for node in self.nodes:
+            for value in _arguments(node):
+                match = _MODEL.fullmatch(value.value) if isinstance(value.value, str) else None
+                if match:
+                    yield Reach(f"webapp.{match['app']}.models", value.lineno)
+
     def attributes(self) -> Iterator[Reach]:
         """Every `name.attribute.attribute` that is read; what is only assigned to does not count."""
         for node in self.nodes:
@@ -92,6 +112,14 @@ class PythonSource:
             else:
                 continue
             yield from (name for name in names if _CAMEL_CASE.fullmatch(name))
+
+
+def _arguments(node: ast.AST) -> list[ast.Constant]:
+    """The constants among the arguments of a call."""
+    if not isinstance(node, ast.Call):
+        return []
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return [value for value in values if isinstance(value, ast.Constant)]
 
 
 def _is_type_variable(node: ast.expr) -> bool:

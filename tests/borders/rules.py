@@ -95,14 +95,18 @@ def floor_of(module: str) -> int | None:
     return None
 
 
+UPWARD_IN_STRINGS = {("webapp.decisions.models", "webapp.runs.models")}
+"""What names a higher floor in a string, until it is moved: a run's kept policy belongs to the floor of runs."""
+
+
 def broken_floors(source: PythonSource) -> Iterator[str]:
-    """Imports from a higher floor."""
+    """Imports from a higher floor, also of what a string names for a later import."""
     own = floor_of(source.module)
     if own is None:
         return
-    for reach in source.imports():
+    for reach in [*source.imports(), *source.models_in_strings()]:
         other = floor_of(reach.name)
-        if other is not None and other < own:
+        if other is not None and other < own and (source.module, reach.name) not in UPWARD_IN_STRINGS:
             yield f"{source.module}:{reach.line} imports {reach.name}, which stands higher"
 
 
@@ -135,6 +139,13 @@ def pickles(source: PythonSource) -> Iterator[str]:
     for value, line in source.arguments("allow_pickle"):
         if not (isinstance(value, ast.Constant) and value.value is False):
             yield f"{source.module}:{line} allows pickles"
+
+
+def mocks_and_tests(source: PythonSource) -> Iterator[str]:
+    """Imports of tests and of the libraries for tests, also by a string."""
+    for reach in [*source.imports(), *source.late_imports()]:
+        if reach.name.partition(".")[0] in ("tests", "unittest", "pytest", "hypothesis"):
+            yield f"{source.module}:{reach.line} imports {reach.name}"
 
 
 _FOREIGN_ADDRESS = re.compile(r"""(?:https?:|wss?:|["'(=]\s*)//(?P<host>[\w\[][\w.:\]-]*)""")

@@ -53,8 +53,8 @@ def a_group_has_parts(page: Page) -> int:
 
 def placed_graph_has_them(page: Page, group: int) -> None:
     """Download the placed graph: as many ops of the group are on each device as its panel says."""
-    told = part(page, "chosen").locator("[data-device-part]").all_inner_texts()
-    parts = {f"/device:GPU:{device}": int(re.findall(r"(\d+) ops?", text)[0]) for device, text in enumerate(told)}
+    reported = part(page, "chosen").locator("[data-device-part]").all_inner_texts()
+    parts = {f"/device:GPU:{device}": int(re.findall(r"(\d+) ops?", text)[0]) for device, text in enumerate(reported)}
     menu = part(page, "downloads")
     menu.locator("summary").click()
     with page.expect_download() as download:
@@ -103,13 +103,13 @@ def moved_by_hand_and_kept(page: Page, step: Locator, group: int) -> None:
     """Move the chosen group as a whole, and keep what comes of it: the other groups stay split."""
     whole = part(page, "chosen").locator(".moves [data-device='0'] .move-change")
     expect(whole).to_have_text(re.compile("%|equally"))
-    told = whole.inner_text()
+    reported = whole.inner_text()
     still_split = splits(page).count() - 1
     part(page, "groups").locator("tr[aria-selected=true]").focus()
     page.keyboard.press("1")
     bar = part(page, "trial")
     expect(bar).to_contain_text("1 group moved")
-    expect(bar).to_contain_text(told)
+    expect(bar).to_contain_text(reported)
     row = part(page, "groups").locator(f"tr[data-group='{group}']")
     expect(row).to_contain_text("GPU 0")
     expect(splits(page)).to_have_count(still_split)

@@ -60,17 +60,17 @@ def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[s
 
 
 def _stream(prepared: PreparedGraph, request: RunRequest) -> list[Json]:
-    told: list[Json] = []
+    reported: list[Json] = []
 
     def emit(event: Emitted) -> None:
         if isinstance(event, NumberedEvent):
-            told.append(event.to_json())
+            reported.append(event.to_json())
 
     try:
-        told.append(Run(prepared, request, emit, lambda: False).execute(None))
+        reported.append(Run(prepared, request, emit, lambda: False).execute(None))
     except PlacetoError as error:
-        told.append(str(error))
-    return [_without_times(each) for each in told]
+        reported.append(str(error))
+    return [_without_times(each) for each in reported]
 
 
 def _without_times(value: Json) -> Json:

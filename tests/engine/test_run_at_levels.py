@@ -43,7 +43,7 @@ def asked(method: str, evaluations: int = 800, **more: object) -> RunRequest:
 
 
 @pytest.mark.parametrize("method", [*SPLITTING_PARAMETERS, "heft", "brkga"])
-def test_every_event_tells_the_placement_that_it_timed(prepared: PreparedGraph, method: str) -> None:
+def test_every_event_reports_the_placement_that_it_timed(prepared: PreparedGraph, method: str) -> None:
     report, heard = run(prepared, asked(method))
     session = Session(prepared, CLUSTER)
     started = next(event for event in events_of(heard) if isinstance(event, Started))

@@ -39,7 +39,7 @@ def kept_of(path: Path, times_us: dict[tuple[str, str], float]) -> KeptResults:
     return kept
 
 
-def test_who_is_ahead_is_told(tmp_path: Path) -> None:
+def test_who_is_ahead_is_reported(tmp_path: Path) -> None:
     ahead = {("4xV100", SEARCH): 1.9e6, ("8xV100", METHOD): 1e6, ("V100+3xK80", "heft"): 1e6}
     text = cluster_sizes.page(kept_of(tmp_path / "kept.jsonl", ahead))
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| one")}
@@ -59,10 +59,10 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def measured(kept: KeptResults, _graph: str, orders: dict[str, Measurement], *_: object) -> None:
         for shown, key in orders.items():
             if key not in kept:
-                told.append(shown)
+                reported.append(shown)
                 kept.add(key, [1.0])
 
-    told: list[str] = []
+    reported: list[str] = []
     monkeypatch.setattr(cluster_sizes, "measure_rounds", measured)
     text = cluster_sizes.run(tmp_path, lambda _: None)
-    assert len(told) == 10 * 8 and cluster_sizes.run(tmp_path, lambda _: None) == text and len(told) == 80
+    assert len(reported) == 10 * 8 and cluster_sizes.run(tmp_path, lambda _: None) == text and len(reported) == 80

@@ -26,13 +26,13 @@ def double_in_child(arguments: dict[str, Json], _folder: Path, _report_progress:
 
 
 def test_a_second_call_computes_what_is_missing(tmp_path: Path) -> None:
-    path, told = tmp_path / "deep" / "doubles.jsonl", list[str]()
+    path, reported = tmp_path / "deep" / "doubles.jsonl", list[str]()
     function = f"{__name__}:double_in_child"
-    measure_missing(KeptResults(path), function, {"one": {"number": 1}, "two": {"number": 2}}, 2, told.append)
-    assert len(told) == 2
+    measure_missing(KeptResults(path), function, {"one": {"number": 1}, "two": {"number": 2}}, 2, reported.append)
+    assert len(reported) == 2
     kept = KeptResults(path)
-    measure_missing(kept, function, {"two": {"number": 2}, "three": {"number": 3}}, 1, told.append)
-    assert told[2:] == ["1 of 1: three"]
+    measure_missing(kept, function, {"two": {"number": 2}, "three": {"number": 3}}, 1, reported.append)
+    assert reported[2:] == ["1 of 1: three"]
     assert [kept[{"number": number}] for number in (1, 2, 3)] == [2, 4, 6]
     assert {"number": 4} not in kept
 

@@ -57,10 +57,10 @@ def test_small_graphs_are_small_and_of_many_kinds() -> None:
 def test_the_page_has_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(known_optima, "SHARED", tmp_path / "nowhere")
-    told: list[str] = []
+    reported: list[str] = []
     settings: dict[str, Any] = {"seconds": 0.02, "seeds": 2, "small": 2}
-    text = run(tmp_path, told.append, settings)
-    assert "the public graphs are not here" in told
+    text = run(tmp_path, reported.append, settings)
+    assert "the public graphs are not here" in reported
     assert "## 2 small graphs, beside their optimum" in text
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in text.splitlines() if line.startswith("| ")}
     assert {"HEFT", "m-ETF", GREEDY, AUTO, AUTO_WITH} < set(rows)

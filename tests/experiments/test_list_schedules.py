@@ -35,11 +35,11 @@ def test_a_second_call_schedules_nothing_again(tmp_path: Path, monkeypatch: pyte
     found = {f"{method}, {reading}": 0.9 for method in ("heft", "m_etf", "m_sct") for reading in readings}
     scotch = {f"scotch, {variant}": 0.8 for variant in ("1", "3", "unmerged")}
     monkeypatch.setattr(list_schedules, "shares", lambda *_: found | scotch)
-    told: list[str] = []
-    first = list_schedules.run(tmp_path, told.append)
-    assert told == ["small on 2xK80"]
-    assert list_schedules.run(tmp_path, told.append) == first
-    assert told == ["small on 2xK80"]
+    reported: list[str] = []
+    first = list_schedules.run(tmp_path, reported.append)
+    assert reported == ["small on 2xK80"]
+    assert list_schedules.run(tmp_path, reported.append) == first
+    assert reported == ["small on 2xK80"]
     assert first.splitlines()[-3].startswith("| small, 2xK80 | ") and first.splitlines()[-3].endswith("| – |")
     assert first.splitlines()[-2].startswith("| mean | ")
     problem = problem_on(prepared_graph(8), "2xK80")
@@ -47,6 +47,6 @@ def test_a_second_call_schedules_nothing_again(tmp_path: Path, monkeypatch: pyte
     Yardstick(tmp_path / "yardstick.jsonl").offer(
         problem, placement, FoundBy("single_device", 0, 0.0), "small on 2xK80"
     )
-    with_best = list_schedules.run(tmp_path, told.append).splitlines()
-    assert with_best[-3].endswith(" 0.800 | 1.000 |") and told == ["small on 2xK80"]
+    with_best = list_schedules.run(tmp_path, reported.append).splitlines()
+    assert with_best[-3].endswith(" 0.800 | 1.000 |") and reported == ["small on 2xK80"]
     assert with_best[-1].endswith("| -20.0 % (-20.0 to -20.0) | +0.0 % (+0.0 to +0.0) |")

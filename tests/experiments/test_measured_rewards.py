@@ -31,7 +31,7 @@ def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     prepared = prepared_graph(20)
     simulator = Simulator(prepared.graph, prepared.costs, api.parse_cluster(json.dumps(MACHINE)))
 
-    def visit(self: GraphToMeasure, order: Mapping[str, Any], numbers: Sequence[int], *_told: Any) -> Any:
+    def visit(self: GraphToMeasure, order: Mapping[str, Any], numbers: Sequence[int], *_reported: Any) -> Any:
         made.append(len(numbers))
         placements = np.array(order["placements"], dtype=np.int32)[list(numbers)]
         return np.repeat((1e9 / simulator.evaluate(placements).step_time_us)[:, None], self.steps, axis=1)
@@ -94,23 +94,25 @@ def test_answers_are_measured_again_beside_one_device_and_the_machine_is_watched
     """Each call to the machine takes 1 % longer than the last, and a training's first placement is luckily fast."""
     measure = GraphToMeasure.visit
 
-    def drifting(self: GraphToMeasure, order: Mapping[str, Any], numbers: Sequence[int], words: str, *told: Any) -> Any:
-        times_us = measure(self, order, numbers, words, *told)
+    def drifting(
+        self: GraphToMeasure, order: Mapping[str, Any], numbers: Sequence[int], words: str, *reported: Any
+    ) -> Any:
+        times_us = measure(self, order, numbers, words, *reported)
         lucky = 0.1 if words == measured_rewards.NAME and len(numbers) > 1 else 1.0
         times_us[-1] *= lucky
         return times_us * 1.01 ** len(visits)
 
     monkeypatch.setattr(GraphToMeasure, "visit", drifting)
     found = listen(monkeypatch)
-    told = cells(measured_rewards.run(tmp_path, lambda _: None))
+    reported = cells(measured_rewards.run(tmp_path, lambda _: None))
     simulated, measured = found
     for training in found:
         before, after = training.one_device_us
         assert after > before
     again_us = 1e9 / simulated.simulator.evaluate(np.stack([measured.answer, measured.one_device])).step_time_us
-    assert told[1][3].split(" ± ")[0] == f"{again_us[0] / again_us[1]:.3f}", "without the luck of the first time"
-    assert float(told[1][4]) < 0.5 * float(told[1][3].split(" ± ")[0])
-    assert [row[6] < row[7] for row in told] == [True, True] and told[0][7] <= told[1][6]
+    assert reported[1][3].split(" ± ")[0] == f"{again_us[0] / again_us[1]:.3f}", "without the luck of the first time"
+    assert float(reported[1][4]) < 0.5 * float(reported[1][3].split(" ± ")[0])
+    assert [row[6] < row[7] for row in reported] == [True, True] and reported[0][7] <= reported[1][6]
 
 
 def test_noise_of_the_answers_is_that_of_both_step_times() -> None:

@@ -58,10 +58,10 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
         problem = problem_on(prepared_graph(), "2xK80")
         for key in orders.values():
             if key not in kept:
-                told.append(str(key["method"]))
+                reported.append(str(key["method"]))
                 kept.add(key, own_best.figures(problem, str(key["method"]), 0, 20))
 
-    told: list[str] = []
+    reported: list[str] = []
     monkeypatch.setattr(own_best, "measure_missing", measured)
     monkeypatch.setattr(own_best, "kept_zoo_graph", lambda *_: prepared_graph())
     monkeypatch.setattr(own_best, "EVALUATIONS", {"local_search": 20, "post": 20, "rnn": 20, "hierarchical": 20})
@@ -69,6 +69,6 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(own_best, "CLUSTERS", ("2xK80",))
     monkeypatch.setattr(own_best, "SEEDS", {"local_search": 1, "post": 1, "rnn": 1, "hierarchical": 1})
     text = own_best.run(tmp_path, lambda _: None)
-    assert told == ["local_search", "post", "rnn", "hierarchical"]
+    assert reported == ["local_search", "post", "rnn", "hierarchical"]
     assert own_best.run(tmp_path, lambda _: None) == text == (tmp_path / "own_best.md").read_text()
-    assert len(told) == 4
+    assert len(reported) == 4

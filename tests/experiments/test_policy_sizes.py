@@ -45,13 +45,13 @@ def test_the_corners_have_more_budgets() -> None:
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(sizes, "GRAPHS", (TRANSFORMER,))
-    told: list[str] = []
-    text = run(tmp_path, told.append, SMALL)
-    assert len(told) == 6 and "## Corners" in text
-    assert run(tmp_path, told.append, SMALL) == text and len(told) == 6
+    reported: list[str] = []
+    text = run(tmp_path, reported.append, SMALL)
+    assert len(reported) == 6 and "## Corners" in text
+    assert run(tmp_path, reported.append, SMALL) == text and len(reported) == 6
 
 
-def test_gains_are_told_as_such_only_beyond_the_scatter() -> None:
+def test_gains_are_reported_as_such_only_beyond_the_scatter() -> None:
     scope = make_sizes_scope(SMALL)
     row = {ALONE: [100.0, 110.0], WITH_POLICY: [90.0, 99.0], PASS_SECONDS: 0.054, LEFT_OUT: False}
     found = {case: dict(row) for case in cases(scope)}

@@ -72,9 +72,9 @@ def test_figure5(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.
     kept.write_text(
         "".join(line for line in lines if '"key": {"episodes": 8, "graph": 0, "of": "optimised"' not in line)
     )
-    told: list[str] = []
-    again = figure5.run(tmp_path, told.append, settings)
-    lost = [line for line in told if line.startswith("weights of ")]
+    reported: list[str] = []
+    again = figure5.run(tmp_path, reported.append, settings)
+    lost = [line for line in reported if line.startswith("weights of ")]
     assert [line.split(" ", 3)[3] for line in lost] == ["kept results are lost: training again"] * len(lost)
     assert lost, "the optimised trainings need them"
     found = json.loads((tmp_path / "figure5.json").read_text())

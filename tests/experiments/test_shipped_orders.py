@@ -43,8 +43,8 @@ def test_passes_are_made_in_every_order() -> None:
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(shipped_orders, "parts", lambda _scope: [MeasuredPart("drawn", "0")])
-    told: list[str] = []
+    reported: list[str] = []
     settings: dict[str, Any] = {"drawn": 2}
-    text = run(tmp_path, told.append, settings)
-    assert told == ["1 of 1: drawn, 0"] and cells(text, USUAL)[0].startswith("+0.0")
-    assert run(tmp_path, told.append, settings) == text and len(told) == 1
+    text = run(tmp_path, reported.append, settings)
+    assert reported == ["1 of 1: drawn, 0"] and cells(text, USUAL)[0].startswith("+0.0")
+    assert run(tmp_path, reported.append, settings) == text and len(reported) == 1

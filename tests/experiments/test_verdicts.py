@@ -43,5 +43,5 @@ def test_gains_within_the_error_are_counted_by_kind_of_graph() -> None:
 
     rows = [row(0.3, "split", 90, 9), row(0.02, "one_device", 30, 3), row(0.0, "one_device", 0, 0)]
     infeasible = {"kind": "zoo", "simplest": None, "verdict": {"kind": "infeasible"}}
-    told = "- zoo: 1 of 2 gains over one device are within the error; 120 crossing edges become 12."
-    assert verdicts._summed_up([*rows, infeasible]) == told
+    reported = "- zoo: 1 of 2 gains over one device are within the error; 120 crossing edges become 12."
+    assert verdicts._summed_up([*rows, infeasible]) == reported

@@ -187,17 +187,17 @@ def test_the_command_searches_what_is_missing_and_writes_what_is_known(tmp_path:
         "long_seeds": 1,
         "long_seconds": 0.1,
     }
-    told: list[str] = []
+    reported: list[str] = []
     children = tmp_path / "children"
     children.mkdir()
     with children_here(kept_results, children):
-        text = table.run(tmp_path, told.append, settings)
-        assert len(told) == 5 and told[0] == "1 of 5: nmt-02 on 2xK80: auto, seed 0, 0.05 s"
-        assert table.run(tmp_path, told.append, settings) == text and len(told) == 5
+        text = table.run(tmp_path, reported.append, settings)
+        assert len(reported) == 5 and reported[0] == "1 of 5: nmt-02 on 2xK80: auto, seed 0, 0.05 s"
+        assert table.run(tmp_path, reported.append, settings) == text and len(reported) == 5
     assert "| nmt | 2 | 2 | 2 | 2 | +" in text and "5 of them are made" in text
     assert "| nmt-02 on 2xK80 |" in text
     lines = Yardstick(tmp_path / "yardstick.jsonl").lines()
     assert sorted(line.name for line in lines.values()) == ["nmt-02 on 2xK80", "nmt-05 on 2xK80"]
-    fewer = table.run(tmp_path, told.append, settings | {"search": False, "seeds": 3})
-    assert len(told) == 5 and "3 searches of 0.05 s" in fewer
+    fewer = table.run(tmp_path, reported.append, settings | {"search": False, "seeds": 3})
+    assert len(reported) == 5 and "3 searches of 0.05 s" in fewer
     assert "| nmt | 2 | 2 | 2 | 0 |  |  |" in fewer, "no gap before all searches of a problem are made"

@@ -89,8 +89,13 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "constraints.txt").write_text("one==1")
     (tmp_path / "requirements.txt").write_text("one")
     (tmp_path / "requirements-dev.txt").write_text("two")
-    put_script(tmp_path / ".venv/bin/python", f'case "$*" in *install*) echo "$@" >>{tmp_path}/installs ;; esac')
+    (tmp_path / "requirements-setup.txt").write_text("three")
+    put_logging_python(tmp_path / ".venv/bin/python", tmp_path)
     return tmp_path
+
+
+def put_logging_python(path: Path, checkout: Path) -> None:
+    put_script(path, f'case "$*" in *install*) echo "$@" >>{checkout}/installs ;; esac')
 
 
 def installs(checkout: Path) -> list[str]:
@@ -163,22 +168,32 @@ def test_the_engine_is_compiled_once_until_a_source_or_the_processor_changes(
     assert (checkout / "compilations").read_text() == f"{checkout}\n" * 4
 
 
-@pytest.mark.parametrize(("machine", "expected"), [("v22.1.0", "machine"), ("v18.9.0", "wheel"), (None, "wheel")])
-def test_the_machines_node_is_used_where_it_is_new_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str | None, expected: str
+@pytest.mark.parametrize(
+    ("machine", "expected"), [("v22.1.0", "machine"), ("v18.9.0", "installed"), (None, "installed")]
+)
+def test_node_is_installed_where_the_machine_has_none_that_is_new_enough(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, machine: str | None, expected: str
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "machine"))
-    nodes = {"wheel": put_script(tmp_path / ".venv/bin/node", "echo v24.0.0")}
+    monkeypatch.setenv("PATH", f"{checkout}/machine{os.pathsep}/no/such/folder")
+    nodes = {"installed": put_script(checkout / "build/node/bin/node", "echo v24.0.0")}
+    put_logging_python(checkout / "build/node/bin/python", checkout)
     if machine is not None:
-        nodes["machine"] = put_script(tmp_path / "machine/node", f"echo {machine}")
-        put_script(tmp_path / "machine/npm", "")
-    assert FrontEnd(tmp_path).node() == nodes[expected]
+        nodes["machine"] = put_script(checkout / "machine/node", f"echo {machine}")
+        put_script(checkout / "machine/npm", "")
+    for _ in range(2):
+        FrontEnd(checkout).ensure_node()
+    assert FrontEnd(checkout).node() == nodes[expected]
+    assert installs(checkout) == ["requirements-setup.txt"] * (expected == "installed")
 
 
-def test_without_any_node_the_error_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SetupError, match=r"^no Node\.js: install version 20 or newer with npm"):
-        FrontEnd(tmp_path).node()
+def test_without_any_node_the_error_names_the_remedy(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/no/such/folder")
+    remedy = r"^no Node\.js: install version 20 or newer with npm"
+    with pytest.raises(SetupError, match=f"{remedy}, or run `make setup-tests`$"):
+        FrontEnd(checkout).node()
+    put_script(checkout / "build/node/bin/python", 'case "$*" in *install*) echo "ERROR: no wheel"; exit 1 ;; esac')
+    with pytest.raises(SetupError, match=rf"{remedy} \(pip failed: no wheel; all of its output: .*\)$"):
+        FrontEnd(checkout).ensure_node()
 
 
 def test_a_browser_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

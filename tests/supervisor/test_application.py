@@ -174,7 +174,7 @@ def test_a_data_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> Non
         )
 
 
-def test_a_database_that_does_not_answer_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_is_reported_with_its_reason(tmp_path: Path) -> None:
     port = free_port()
     with application(
         tmp_path / "data", free_port(), tmp_path / "output", DATABASE_URL=f"postgres://u:secret@127.0.0.1:{port}/none"

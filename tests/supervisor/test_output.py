@@ -121,7 +121,7 @@ def test_a_log_that_has_grown_too_large_starts_anew_and_keeps_the_last(tmp_path:
     assert path.read_text() == "c" * 15 + "\n"
 
 
-def test_a_log_that_cannot_be_written_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     full = Path("/dev/full")  # every write to it fails, as on a full disk
     if not full.exists():
         pytest.skip("this system has no /dev/full")

@@ -53,7 +53,7 @@ def test_the_run_keeps_which_policy_it_was(client: Client, real_graph: Graph, po
     assert str(run.id) in client.get(f"/policies/{policy.id}/").content.decode()
 
 
-def test_the_run_s_page_tells_how_near_the_policy_s_training_was(
+def test_the_run_s_page_shows_how_near_the_policy_s_training_was(
     client: Client, real_graph: Graph, policy: Policy
 ) -> None:
     address = start(client, real_graph, policy=str(policy.id), device_kind="P100").url

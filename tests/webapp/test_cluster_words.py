@@ -4,7 +4,7 @@ from engine import api
 from webapp.runs.cluster_words import links_words
 
 
-def test_links_are_told_as_they_were_written() -> None:
+def test_links_are_reported_as_they_were_written() -> None:
     links: dict[str, api.Json] = {"contention": "pair", "bandwidth_bytes_per_us": 7600, "latency_us": 0, "rest_us": 25}
     expected = "one channel for each ordered pair of devices, 7.6 GB/s, latency 0 µs, rest 25 µs after a transfer"
     assert links_words({"links": links}) == expected

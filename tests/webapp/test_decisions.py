@@ -58,11 +58,11 @@ def asked(client: Client, run: Run, seq: int, start: str = "") -> dict[str, Any]
 
 
 def test_each_episode_is_shown_decision_by_decision(client: Client, placed: Run) -> None:
-    told = episodes(placed)
-    best = min(told, key=lambda episode: float(episode["step_time_us"]))
-    exact = [asked(client, placed, episode["seq"])["is_exact"] for episode in told]
-    assert sum(exact) == 1 and exact[told.index(best)]
-    other, before = told[exact.index(False)], told[-1]
+    reported = episodes(placed)
+    best = min(reported, key=lambda episode: float(episode["step_time_us"]))
+    exact = [asked(client, placed, episode["seq"])["is_exact"] for episode in reported]
+    assert sum(exact) == 1 and exact[reported.index(best)]
+    other, before = reported[exact.index(False)], reported[-1]
     found = asked(client, placed, other["seq"], f"?from={before['seq']}")
     assert found["start"] == before["placement"]
     end = np.array(found["start"])
@@ -73,9 +73,9 @@ def test_each_episode_is_shown_decision_by_decision(client: Client, placed: Run)
 
 def test_those_of_the_preset_paper_too(client: Client, real_graph: Graph) -> None:
     run = placed_with(real_graph, {"preset": "paper"})
-    told = episodes(run)
-    assert told
-    for episode in told:
+    reported = episodes(run)
+    assert reported
+    for episode in reported:
         found = asked(client, run, episode["seq"])
         assert "obstacle" not in found
         end = np.array(found["start"])

@@ -94,12 +94,12 @@ def test_work_that_stops_is_not_ended(run: Run, monkeypatch: pytest.MonkeyPatch)
     asked = threading.Event()
     look = heartbeat.Heartbeat._has_ended_early
 
-    def look_and_tell(beat: heartbeat.Heartbeat) -> bool:
+    def look_and_report(beat: heartbeat.Heartbeat) -> bool:
         if beat.cancelled.is_set():
             asked.set()
         return look(beat)
 
-    monkeypatch.setattr(heartbeat.Heartbeat, "_has_ended_early", look_and_tell)
+    monkeypatch.setattr(heartbeat.Heartbeat, "_has_ended_early", look_and_report)
 
     def before(number: int) -> None:
         if number == 3:

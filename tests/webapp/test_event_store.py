@@ -213,7 +213,7 @@ def test_the_end_is_one_transaction_with_the_last_events(store: RunStore, run: R
     assert (run.status, run.last_seq, run.claim) == (Run.CANCELLED, 1, None)
 
 
-def test_a_placer_that_tells_too_much_waits_for_the_database(
+def test_a_placer_that_reports_too_much_waits_for_the_database(
     store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)

@@ -77,8 +77,8 @@ def test_episodes_and_methods_are_the_events(client: Client, run: Run) -> None:
     assert source and episodes[1:] == [f"1,5.0,true,3.0,2,0.5,{source}"]
     methods = export(client, run, "run/methods.csv").content.decode().splitlines()
     assert methods[1:] == [f"random,,4.5,50,,,'=no,{source}", f"heft,3.0,,7,,,this run: done,{source}"]
-    told = {"method": "m_etf", "step_time_us": 4.0, "mean_step_time_us": 4.0, "evaluations": 1, "note": ""}
-    data = json.dumps({**told, "peak_bytes": [5, 9, 7], "wall_seconds": 0.25})
+    reported = {"method": "m_etf", "step_time_us": 4.0, "mean_step_time_us": 4.0, "evaluations": 1, "note": ""}
+    data = json.dumps({**reported, "peak_bytes": [5, 9, 7], "wall_seconds": 0.25})
     Event.objects.create(job_id=run.id, seq=3, type="baseline", data=data)
     Answer.objects.update(report={"wall_seconds": 1.5, "peak_bytes": [6, 2]})
     methods = export(client, run, "run/methods.csv").content.decode().splitlines()

@@ -127,7 +127,7 @@ def test_a_summary_says_what_lists_show() -> None:
     assert max(map(len, cut.clusters)) == 40
 
 
-def test_a_page_tells_what_to_expect_by_family_cluster_and_size(client: Client) -> None:
+def test_a_page_shows_what_to_expect_by_family_cluster_and_size(client: Client) -> None:
     first, second = small_card().held_out
     mine = replace(second, graph="mine.pb", cluster="4xV100+CPU", ops=12_000, greedy_us=None, best_of_us=None)
     policy = kept("mixed", replace(small_card(), held_out=(replace(first, ops=800), replace(second, ops=900), mine)))

@@ -40,11 +40,11 @@ def test_the_first_sentence_says_how_far_the_order_can_be_trusted(spearman: floa
     [(0.034, 0.012, "3.4 % ± 1.2 %"), (-0.004, 0.006, "−0.4 % ± 0.6 %"), (0.034, None, "3.4 %"), (None, None, "–")],
 )
 def test_the_cross_checked_regret_has_its_standard_error(regret: float | None, error: float | None, words: str) -> None:
-    told = report(0.9, 0.05)
+    reported = report(0.9, 0.05)
     figures = ("kendall", "kendall_fastest", "reachable_spearman", "ordered_pairs")
-    told["fidelity"] |= {**dict.fromkeys(figures), "pairs": 0}
-    told["fidelity"] |= {"top_1_regret_cross_checked": regret, "top_1_regret_error": error}
-    [line] = [line for line in figures_of(told) if line.heading == "Regret, cross-checked"]
+    reported["fidelity"] |= {**dict.fromkeys(figures), "pairs": 0}
+    reported["fidelity"] |= {"top_1_regret_cross_checked": regret, "top_1_regret_error": error}
+    [line] = [line for line in figures_of(reported) if line.heading == "Regret, cross-checked"]
     assert line.value == words
 
 

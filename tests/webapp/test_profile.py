@@ -84,7 +84,7 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_it_is_queued_and_its_page_tells_of_it(client: Client, graph: Graph, broker: MemoryBroker) -> None:
+def test_it_is_queued_and_its_page_says_so(client: Client, graph: Graph, broker: MemoryBroker) -> None:
     response = start(client, graph)
     profile = Profile.objects.get()
     assert response.url == f"/graphs/{graph.id}/"

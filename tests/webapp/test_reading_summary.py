@@ -116,7 +116,7 @@ def page_of(client: Client, graph: Graph, summary: dict[str, Any]) -> str:
     return response.content.decode()
 
 
-def test_the_page_tells_all_that_the_engine_tells(client: Client, ready_graph: Graph) -> None:
+def test_the_page_shows_all_that_the_engine_reports(client: Client, ready_graph: Graph) -> None:
     page = page_of(client, ready_graph, WHOLE)
     for text in (
         *("SavedModel (.zip)", "serve", "64 × 3", "rate = scalar", "2 functions were inlined."),

@@ -111,7 +111,7 @@ def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, m
 
 
 @pytest.mark.parametrize(("rows", "sentence"), [(0, ", but was not evaluated on held-out graphs."), (1, ".")])
-def test_a_stopped_one_tells_whether_anything_was_held_out(
+def test_a_stopped_one_reports_whether_anything_was_held_out(
     client: Client, policy: Policy, rows: int, sentence: str
 ) -> None:
     card = replace(small_card(), held_out=small_card().held_out[:rows])

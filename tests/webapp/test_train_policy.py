@@ -273,7 +273,7 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
 
 
 @pytest.mark.parametrize(("seconds", "between"), [(60.0, 0.5), (1800.0, 0.5), (7200.0, 2.0), (86400.0, 10.0)])
-def test_a_long_training_tells_less_often(seconds: float, between: float) -> None:
+def test_a_long_training_reports_less_often(seconds: float, between: float) -> None:
     assert seconds_between_events(TrainingPlan((), (), (), ("2xK80",), seconds, 0)) == between
 
 

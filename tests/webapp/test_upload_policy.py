@@ -78,7 +78,7 @@ def test_a_file_of_a_policy_that_was_deleted_is_kept_anew(client: Client, policy
     assert (Policy.objects.count(), PolicyFile.objects.count()) == (1, 1)
 
 
-def test_its_pages_tell_its_card(client: Client, policy: Policy) -> None:
+def test_its_pages_show_its_card(client: Client, policy: Policy) -> None:
     page = client.get(f"/policies/{policy.id}/").content.decode()
     for text in ("nmt-01", "4xV100+CPU", policy.digest, "Download policy"):
         assert text in page

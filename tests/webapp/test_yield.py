@@ -50,11 +50,11 @@ class Looks:
         self._looked = threading.Event()
         look = Heartbeat._look_whether_others_wait
 
-        def look_and_tell(beat: Heartbeat) -> None:
+        def look_and_report(beat: Heartbeat) -> None:
             look(beat)
             self._looked.set()
 
-        monkeypatch.setattr(Heartbeat, "_look_whether_others_wait", look_and_tell)
+        monkeypatch.setattr(Heartbeat, "_look_whether_others_wait", look_and_report)
 
     def wait(self, *_: object) -> None:
         """Wait for a look that begins after this."""

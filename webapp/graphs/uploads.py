@@ -111,7 +111,7 @@ def _check_times(times: IncomingFile | Path | None) -> None:
         with place_for_a_check():
             api.check_run_metadata(times.path, limits())
     except api.LimitError as error:
-        raise api.LimitError(error.what, where=error.where, allowed=error.allowed, field="run_metadata") from None
+        raise error.at("run_metadata") from None
 
 
 def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:

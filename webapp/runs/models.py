@@ -156,7 +156,7 @@ class Answer(models.Model):
 
 
 class RunStart(models.Model):
-    """The placement that a run goes on from, and the groups that it keeps where they are there."""
+    """A run's start placement and the groups pinned in it."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="start")
     device_of_group = JsonTextField()

@@ -66,7 +66,7 @@ def make_link(target: Run | Comparison) -> str:
 def link_of(token: str) -> ShareLink | None:
     """The link with this token; None for an unknown or revoked one.
 
-    The time that this takes tells nothing about stored tokens: what is looked up is a digest, which a caller cannot
+    The time that this takes reveals nothing about stored tokens: what is looked up is a digest, which a caller cannot
     choose.
     """
     return ShareLink.objects.select_related("run", "comparison").filter(digest=digest_of(token)).first()

@@ -32,7 +32,7 @@ def parts_of_text(text: str) -> TextParts | None:
 def fields_of_text(text: str, message: str, names: Sequence[str]) -> list[list[bytes]] | None:
     """[names] the values of each of these fields, messages all, of a `message`'s text; None as for a graph's."""
     if "tensorflow" in sys.modules and not hasattr(sys.modules["tensorflow"], "raw_ops"):
-        return None  # only its messages are loaded (`tensorflow_messages.py`), and it cannot be loaded twice
+        return None  # only its messages are loaded (`messages.py`), and it cannot be loaded twice
     tensorflow: Any = importlib.import_module("tensorflow")
     try:
         decoded = tensorflow.raw_ops.DecodeProtoV2(

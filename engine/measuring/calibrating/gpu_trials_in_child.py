@@ -46,7 +46,7 @@ def gpu_trials_in_child(order: dict[str, Json], _folder: Path, report_progress: 
     """
     names, rounds, steps = cast(list[str], order["devices"]), cast(int, order["rounds"]), cast(int, order["steps"])
     sizes = GpuSizes(**cast(dict[str, int], order["sizes"]))
-    # TensorFlow multiplies float32 in TF32 where a GPU can; torch has to be told so
+    # TensorFlow multiplies float32 in TF32 where a GPU can; torch does so only on request
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     made = GpuTrials(torch.device(names[0]), torch.device(names[1]), sizes)
     try:

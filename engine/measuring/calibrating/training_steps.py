@@ -3,9 +3,9 @@
 A trial repeats one op, so its inputs lie in the processor's caches, its memory is at hand, and its shape is one of a
 few. In a step an op of the same type takes 1.4 times as long or more, and kernels that are slow for other shapes show.
 An op type that takes time in the steps gets the two efficiencies, of peak and bandwidth, that fit its single ops there
-best and give the sum of their times: large ops then tell of arithmetic, small ones of memory. The efficiency of any
-other type is divided by the median slowdown of these types. Then all efficiencies are scaled once more, so that the
-steps on one device take as long as they do untraced.
+best and give the sum of their times: large ops then show the speed of arithmetic, small ones that of memory. The
+efficiency of any other type is divided by the median slowdown of these types. Then all efficiencies are scaled once
+more, so that the steps on one device take as long as they do untraced.
 
 In a step transfers share the processors with ops. Their times, in latency, bandwidth and rest alike, are multiplied by
 the one factor with which placements on several devices are as much slower than one device, in the mean, as measured.

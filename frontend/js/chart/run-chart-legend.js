@@ -21,7 +21,7 @@ export function chartLegend(host, state, methodLabels, onShow) {
     ...(state.anyInfeasible ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
-    ...state.baselines.filter(isTold).map((baseline) => [
+    ...state.baselines.filter(isListed).map((baseline) => [
       baseline.method,
       methodLabels[baseline.method] ?? baseline.method,
       value(baseline),
@@ -72,7 +72,7 @@ function shownWords({ episodes, status }) {
  *
  * @param {import("../ui/contracts.js").BaselineEvent} baseline
  */
-function isTold({ method, step_time_us: stepTimeUs }) {
+function isListed({ method, step_time_us: stepTimeUs }) {
   return method !== "human_expert" || stepTimeUs !== null;
 }
 

@@ -28,7 +28,7 @@ export function inOrder(moves, timeOf) {
  * @param {Ask} ask
  * @param {ArrayLike<number>} placement [groups] the shown one
  * @param {readonly Move[]} moves in the order in which they are asked for
- * @param {(backs: Map<number, Back>) => boolean} onPart told all that is known after each part; false: no more is wanted
+ * @param {(backs: Map<number, Back>) => boolean} onPart called after each part with all that is known; false: no more is wanted
  */
 export async function askBacks(ask, placement, moves, onPart) {
   /** @type {Map<number, Back>} */

@@ -132,11 +132,11 @@ export class DecisionsPanel {
     this.#player = initialPlayer(SPEED);
     this.#part("body").hidden = true;
     this.#part("note").replaceChildren(words);
-    this.#tell(null);
+    this.#report(null);
   }
 
   /** @param {Uint8Array | null} decided */
-  #tell(decided) {
+  #report(decided) {
     if (decided || this.#fades) { // each change draws the graph anew
       this.#fades = decided !== null;
       this.#listeners.onDecided(decided);
@@ -160,7 +160,7 @@ export class DecisionsPanel {
     for (const [what, disabled] of /** @type {[string, boolean][]} */ ([["back", index <= 0], ["forward", index >= length - 1]])) {
       find(this.#root, `[data-decision=${what}]`, HTMLButtonElement).setAttribute("aria-disabled", String(disabled));
     }
-    this.#tell(this.#details.open && index < length - 1 ? decidedAt(decisions, index) : null);
+    this.#report(this.#details.open && index < length - 1 ? decidedAt(decisions, index) : null);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Tells a drag that begins on a node from a click and from a pan: the picture is held from the press to the release. */
+/** Distinguishes a drag that begins on a node from a click and from a pan: the picture is held from the press to the release. */
 
 /** So far the pointer moves before a press is a drag. */
 const DRAG_PIXELS = 6;
@@ -43,7 +43,7 @@ export class NodeDrags {
     window.addEventListener("pointermove", (move) => {
       const far = Math.hypot(move.clientX - down.clientX, move.clientY - down.clientY);
       if (move.pointerId === down.pointerId && far >= DRAG_PIXELS && this.#down === down) {
-        this.#down = null; // it is told once
+        this.#down = null; // reported once
         this.#onDrag(node, move);
       }
     }, { signal });

@@ -4,22 +4,22 @@
 
 export class StepWait {
   /** @type {((step: Step) => void) | null} */
-  #tell = null;
+  #resolve = null;
 
   /**
    * @returns {Promise<Step>} the next step that becomes known; a later wait takes the place of this one, which then stays open
    */
   next() {
     return new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#resolve = resolve;
     });
   }
 
   /** @param {Step | null} step null: another placement is shown, whose step is not known yet */
   know(step) {
     if (step) {
-      this.#tell?.(step);
-      this.#tell = null;
+      this.#resolve?.(step);
+      this.#resolve = null;
     }
   }
 }

@@ -67,7 +67,7 @@ def take_processor_time() -> None:
 
 def typed_error(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """A user's mistake."""
-    raise ClusterError("what\u202e", where="where", allowed="allowed", field="cluster")
+    raise ClusterError("what\u202e", where="where", allowed="allowed", advice="advice", field="cluster")
 
 
 def bug(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -100,9 +100,9 @@ def spin(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgres
 def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """Starts a process, writes both ids and its folder where the order says, and sleeps for ever."""
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    told = Path(cast(str, order["told"]))
-    told.with_suffix(".partial").write_text(f"{os.getpid()} {other.pid} {folder}")
-    told.with_suffix(".partial").rename(told)
+    reported = Path(cast(str, order["told"]))
+    reported.with_suffix(".partial").write_text(f"{os.getpid()} {other.pid} {folder}")
+    reported.with_suffix(".partial").rename(reported)
     time.sleep(600)
     raise AssertionError("still alive")
 
@@ -152,11 +152,11 @@ def probe(order: dict[str, Json], folder: Path, _report_progress: ReportProgress
 
 def sleep_at_first(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Writes its id where the order says and sleeps for ever; the next one that finds it there ends."""
-    told = Path(cast(str, order["told"]))
-    if told.exists():
+    reported = Path(cast(str, order["told"]))
+    if reported.exists():
         return {}, {"parent": os.getppid()}
-    told.with_suffix(".partial").write_text(str(os.getpid()))
-    told.with_suffix(".partial").rename(told)
+    reported.with_suffix(".partial").write_text(str(os.getpid()))
+    reported.with_suffix(".partial").rename(reported)
     time.sleep(600)
     raise AssertionError("still alive")
 

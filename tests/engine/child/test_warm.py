@@ -130,19 +130,19 @@ def test_a_killed_server_is_replaced_and_the_next_child_is_started_on_its_own(
 def test_a_server_that_is_killed_while_its_child_works_takes_it_along_and_another_does_the_work(
     warm_server: WarmServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = tmp_path / "told"
+    reported = tmp_path / "told"
 
     def pulse() -> None:
-        if told.exists() and not warm_server.has_ended():
+        if reported.exists() and not warm_server.has_ended():
             os.kill(warm_server.pid, signal.SIGKILL)
 
-    _, texts = run_in_child(f"{FUNCTIONS}:sleep_at_first", {"told": str(told)}, SMALL, pulse=pulse, is_warm=True)
+    _, texts = run_in_child(f"{FUNCTIONS}:sleep_at_first", {"told": str(reported)}, SMALL, pulse=pulse, is_warm=True)
     assert texts["parent"] == os.getpid()
-    wait_for(lambda: not is_alive(int(told.read_text())))
+    wait_for(lambda: not is_alive(int(reported.read_text())))
     assert "started on its own" in caplog.text
 
 
-def test_a_killed_child_is_told_as_any_other_and_the_server_goes_on(warm_server: WarmServer) -> None:
+def test_a_killed_child_is_reported_as_any_other_and_the_server_goes_on(warm_server: WarmServer) -> None:
     order = {"signal": "SIGKILL", "last_words": ""}
     with pytest.raises(ChildKilledError, match=r"\Areading was interrupted: its process was killed"):
         run_in_child(f"{FUNCTIONS}:end_by_signal", {**order}, SMALL, task="reading", is_warm=True)
@@ -150,22 +150,22 @@ def test_a_killed_child_is_told_as_any_other_and_the_server_goes_on(warm_server:
 
 
 def test_server_and_child_end_with_the_process_that_keeps_them(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    reported = tmp_path / "told"
     code = (
         "from pathlib import Path\n"
         "from engine.child import warm\n"
         "from engine.child.parent import *\n"
         f"warm.keep_warm({LOADED!r}, environment_of_children(Path('/')))\n"
         f"Path({str(tmp_path / 'server')!r}).write_text(str(warm.warm_server().pid))\n"
-        f"run_in_child({FUNCTIONS + ':sleep_with_a_child_of_its_own'!r}, {{'told': {str(told)!r}}}, Limits(),"
+        f"run_in_child({FUNCTIONS + ':sleep_with_a_child_of_its_own'!r}, {{'told': {str(reported)!r}}}, Limits(),"
         " task='x', is_warm=True)"
     )
     environment = {"TMPDIR": str(tmp_path), "PATH": os.defpath}
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment) as keeper:
-        wait_for(told.exists)
+        wait_for(reported.exists)
         keeper.kill()
     server = int((tmp_path / "server").read_text())
-    child, grandchild, _ = told.read_text().split()
+    child, grandchild, _ = reported.read_text().split()
     try:
         wait_for(lambda: not is_alive(server) and not is_alive(int(child)))
     finally:
@@ -173,18 +173,18 @@ def test_server_and_child_end_with_the_process_that_keeps_them(tmp_path: Path) -
             os.kill(int(grandchild), signal.SIGKILL)
 
 
-def _sleep_in_a_child(told: str) -> None:
-    run_in_child(f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": told}, SMALL, task="x", is_warm=True)
+def _sleep_in_a_child(reported: str) -> None:
+    run_in_child(f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": reported}, SMALL, task="x", is_warm=True)
 
 
 def test_a_child_and_its_group_end_with_the_process_that_asked(warm_server: WarmServer, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    process = multiprocessing.get_context("fork").Process(target=_sleep_in_a_child, args=(str(told),), daemon=True)
+    reported = tmp_path / "told"
+    process = multiprocessing.get_context("fork").Process(target=_sleep_in_a_child, args=(str(reported),), daemon=True)
     process.start()
-    wait_for(told.exists)
+    wait_for(reported.exists)
     process.kill()
     process.join()
-    child, grandchild, _ = told.read_text().split()
+    child, grandchild, _ = reported.read_text().split()
     wait_for(lambda: not is_alive(int(child)) and not is_alive(int(grandchild)))
     assert surroundings()["parent"] == warm_server.pid
 
@@ -203,14 +203,14 @@ def test_a_server_in_which_loading_has_started_threads_forks_nothing() -> None:
 
 def test_several_children_at_once_end_each_on_its_own(warm_server: WarmServer, tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
-    told = [tmp_path / f"told{index}" for index in range(3)]
-    waiting = [context.Process(target=_sleep_in_a_child, args=(str(path),), daemon=True) for path in told]
+    reported = [tmp_path / f"told{index}" for index in range(3)]
+    waiting = [context.Process(target=_sleep_in_a_child, args=(str(path),), daemon=True) for path in reported]
     for process in waiting:
         process.start()
-    for path in told:
+    for path in reported:
         wait_for(path.exists)
     assert surroundings()["parent"] == warm_server.pid
-    children = [int(path.read_text().split()[0]) for path in told]
+    children = [int(path.read_text().split()[0]) for path in reported]
     waiting[1].kill()
     wait_for(lambda: not is_alive(children[1]))
     assert is_alive(children[0])

@@ -43,14 +43,14 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 
 @pytest.mark.parametrize(("name", "option"), [each for each in every_option() if not each[0].endswith("--help")])
-def test_each_option_is_told_with_its_default(name: str, option: argparse.Action) -> None:
+def test_each_option_is_described_with_its_default(name: str, option: argparse.Action) -> None:
     assert option.help, f"{name} has no help"
     found = re.search(r"\(default:? ([^)]*)\)", option.help % vars(option))
-    told = found[1] if found else None
+    described = found[1] if found else None
     if option.default is None or option.default is False or option.default in ("", []):
-        assert told == OF_READING.get(name.rpartition(" ")[2], TOLD_AND_COMPUTED.get(name))
+        assert described == OF_READING.get(name.rpartition(" ")[2], TOLD_AND_COMPUTED.get(name))
     else:
-        assert told == str(option.default)
+        assert described == str(option.default)
 
 
 def test_each_default_that_is_computed_is_of_an_option() -> None:
@@ -66,6 +66,6 @@ def test_each_default_that_is_computed_is_of_an_option() -> None:
         ("build", "NAME"),
     ],
 )
-def test_each_command_with_settings_says_where_they_are_told(command: str, name: str) -> None:
+def test_each_command_with_settings_says_where_they_are_described(command: str, name: str) -> None:
     help_text = " ".join(commands()[command].format_help().split())
     assert f"`python -m engine settings {name}` lists them" in help_text

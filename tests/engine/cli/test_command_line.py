@@ -21,17 +21,17 @@ def test_place_writes_a_report_and_a_placement_that_simulate_confirms(graph: str
     report, out, again = tmp_path / "report.json", tmp_path / "placement.json", tmp_path / "again.json"
     command = ["place", graph, "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "30"]
     assert main([*command, "--seed", "3", "--report", str(report), "--out", str(out)]) == 0
-    told = json.loads(report.read_text())
-    assert told["method"] == "random"
-    assert told["seed"] == 3
-    assert told["evaluations"] == 30
-    assert told["placement"] == json.loads(out.read_text())
+    reported = json.loads(report.read_text())
+    assert reported["method"] == "random"
+    assert reported["seed"] == 3
+    assert reported["evaluations"] == 30
+    assert reported["placement"] == json.loads(out.read_text())
     trace = tmp_path / "trace.json"
     command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(out)]
     assert main([*command, "--report", str(again), "--trace", str(trace)]) == 0
     simulated = json.loads(again.read_text())
     for key in ("step_time_us", "peak_bytes", "lower_bound_us"):
-        assert simulated[key] == told[key]
+        assert simulated[key] == reported[key]
     assert simulated["lower_bound_us"] <= simulated["step_time_us"]
     spans = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
     assert {span["name"] for span in spans} >= {f"op_{index}" for index in range(5)}
@@ -44,10 +44,10 @@ def test_place_says_how_robust_its_answer_is_and_can_choose_by_it(
     command = ["place", graph, "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "30"]
     for options in ([], ["--robust"]):
         assert main([*command, "--report", str(report), *options]) == 0
-        told = json.loads(report.read_text())
-        found = told["robustness"]
+        reported = json.loads(report.read_text())
+        found = reported["robustness"]
         assert 2 <= found["candidates"] <= 10 and found["draws"] == 32
-        assert told["step_time_us"] >= found["fastest_step_time_us"]
+        assert reported["step_time_us"] >= found["fastest_step_time_us"]
         line = f"slower on average than the fastest of {found['candidates']} good placements in 32 draws"
         assert line in capsys.readouterr().err
 
@@ -68,16 +68,16 @@ def test_place_says_its_verdict_and_writes_the_placement_that_is_preferred(
     written = {}
     for prefer in ("fastest", "simplest=5%"):
         assert main([*command, prefer]) == 0
-        told = json.loads(report.read_text())
+        reported = json.loads(report.read_text())
         written[prefer] = json.loads(out.read_text())
-        assert told["prefer"] == prefer
+        assert reported["prefer"] == prefer
         printed = capsys.readouterr().err
-        assert told["verdict"]["sentence"] in printed
+        assert reported["verdict"]["sentence"] in printed
         assert "\nanswer: " in printed and ", 2 devices, 2 crossing edges; simplest within " in printed
-    assert written["fastest"] == told["placement"] == devices, "the method's own answer stays"
-    assert (told["crossing_edges"], told["simplest"]["crossing_edges"]) == (2, 0)
-    assert written["simplest=5%"] == told["simplest"]["placement"] != devices
-    assert told["simplest"]["tolerance"] == 0.05
+    assert written["fastest"] == reported["placement"] == devices, "the method's own answer stays"
+    assert (reported["crossing_edges"], reported["simplest"]["crossing_edges"]) == (2, 0)
+    assert written["simplest=5%"] == reported["simplest"]["placement"] != devices
+    assert reported["simplest"]["tolerance"] == 0.05
     assert main([*command[: command.index("--report")]]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert {"placement", "device_of_group", "parts"}.isdisjoint({*shown, *shown["simplest"]})
@@ -190,7 +190,7 @@ def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err.splitlines()[-1].startswith("nowhere.pb: there is no such file")
 
 
-def test_ops_of_unknown_cost_and_ops_for_a_cpu_are_told_by_name(
+def test_ops_of_unknown_cost_and_ops_for_a_cpu_are_reported_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "odd.pbtxt"

@@ -89,12 +89,12 @@ LAYER = b"".join(given(name) for name in "abcd") + node(
 KERNEL = "TensorFlow has no CPU kernel for it"
 
 
-def test_what_no_cpu_can_run_is_told_and_goes_to_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_cpu_can_run_is_reported_and_goes_to_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = stored(tmp_path, LAYER), tmp_path / "placed.pb"
     assert main(["inspect", path]) == 0
-    told = capsys.readouterr().out
-    assert f"Ops that need a GPU: 1. No CPU can run them.\n  {KERNEL}: 1: layer\n" in told
-    assert "CPU cannot run all ops" in told
+    reported = capsys.readouterr().out
+    assert f"Ops that need a GPU: 1. No CPU can run them.\n  {KERNEL}: 1: layer\n" in reported
+    assert "CPU cannot run all ops" in reported
     assert main(["place", path, "--cluster", "V100+cpu", *QUICK, "--out", str(out)]) == 0
     assert "cpu_only: no CPU can run 1 op of the graph" in capsys.readouterr().err
     assert devices(out.read_bytes())[-1] == [GPU]

@@ -31,10 +31,10 @@ def test_what_was_read_is_on_stdout_and_whole_in_the_report(
 ) -> None:
     report = tmp_path / "report.json"
     assert main(["inspect", str(graph), "--batch-size", "3", "--groups", "all", "--report", str(report)]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[1] == "4 ops, 4 types, 2 edges, 4 groups"
-    assert "Read as: .pbtxt, batch size 3" in told
-    assert "Types of ops without a known cost: Odd × 1" in told
+    reported = capsys.readouterr().out.splitlines()
+    assert reported[1] == "4 ops, 4 types, 2 edges, 4 groups"
+    assert "Read as: .pbtxt, batch size 3" in reported
+    assert "Types of ops without a known cost: Odd × 1" in reported
     options = api.ReadingOptions(batch_size=3)
     prepared = api.prepare(graph, ".pbtxt", lambda *_: None, api.Limits(), None, options=options)
     assert json.loads(report.read_text()) == prepared.summary()

@@ -46,7 +46,7 @@ def test_fields_have_values_for_each_preset_but_the_first_which_is_the_defaults(
 
 
 @pytest.mark.parametrize(("name", "given"), list(every_owner()))
-def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
+def test_what_is_listed_is_what_counts(name: str, given: dict[str, Any]) -> None:
     make = api.what_has_settings()[name]
     settings = api.list_settings(make, given)
     assert {each.name: each.default for each in settings} == dataclasses.asdict(make(given))

@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_written_is_refused(
     assert capsys.readouterr().err == f"{option}: {path} cannot be written; allowed: a file in a folder that is there\n"
 
 
-def test_notes_on_a_measurement_are_told_beside_the_file_too(
+def test_notes_on_a_measurement_are_reported_beside_the_file_too(
     many: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(api, "measure_many", lambda *_, **__: {"notes": ["It is another machine.", "It was busy."]})

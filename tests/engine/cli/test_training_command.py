@@ -72,8 +72,8 @@ def test_a_policy_is_trained_and_places_what_it_has_not_seen(
         "Trained on five on 2xK80, 4xV100. A graph of this name was held out of its training. It was not trained on "
         "this cluster: on devices of these kinds, but not in this number or mix.\n"
     ) in capsys.readouterr().err
-    told = json.loads(report.read_text())
-    assert (told["method"], told["policy"], told["evaluations"]) == ("placeto", "two", 4)
+    reported = json.loads(report.read_text())
+    assert (reported["method"], reported["policy"], reported["evaluations"]) == ("placeto", "two", 4)
 
 
 def test_it_says_what_it_does_and_leaves_one_file(

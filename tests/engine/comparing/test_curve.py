@@ -12,9 +12,9 @@ curves = st.lists(
 )
 
 
-def curve_of(told: list[tuple[int, float]]) -> BestSoFar:
+def curve_of(reported: list[tuple[int, float]]) -> BestSoFar:
     curve = BestSoFar()
-    for evaluations, best_us in told:
+    for evaluations, best_us in reported:
         curve.note(evaluations, best_us)
     return curve
 
@@ -45,11 +45,13 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:
 
 @given(curves)
 def test_a_band_is_what_a_search_through_all_points_gives(raw: list[list[tuple[int, int]]]) -> None:
-    told = [curve_of([(evaluations, float(best)) for evaluations, best in sorted(points)]).points() for points in raw]
-    band = band_of(told)
-    assert band.evaluations[0] == max(curve[0][0] for curve in told)
+    reported = [
+        curve_of([(evaluations, float(best)) for evaluations, best in sorted(points)]).points() for points in raw
+    ]
+    band = band_of(reported)
+    assert band.evaluations[0] == max(curve[0][0] for curve in reported)
     for index, evaluations in enumerate(band.evaluations):
-        values = [min(best for at, best in curve if at <= evaluations) for curve in told]
+        values = [min(best for at, best in curve if at <= evaluations) for curve in reported]
         assert band.low_us[index] == min(values)
         assert band.high_us[index] == max(values)
         assert band.median_us[index] == median(values)

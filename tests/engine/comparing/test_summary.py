@@ -37,7 +37,7 @@ def test_figures_over_two_seeds() -> None:
     assert summary.band.high_us == (4000.0, 3000.0)
 
 
-def test_an_infeasible_seed_is_told_and_counts_for_no_time() -> None:
+def test_an_infeasible_seed_is_reported_and_counts_for_no_time() -> None:
     short = outcome(1, 1.0, feasible=False, reason=f"brkga: {SHORT}", curve=(), evaluations_to_best=None)
     (summary,) = summaries_of([outcome(0, 2000.0), short], {})
     assert summary.mean_us == summary.least_us == 2000.0
@@ -92,5 +92,5 @@ def test_units(step_time_us: float, unit: str) -> None:
 
 
 def test_an_outcome_comes_back_from_json() -> None:
-    told = outcome(0, 2000.0, peak_bytes=(5, 6), device_of_group=(0, 1), settings={"preset": "paper"})
-    assert outcome_from_json(json.loads(json.dumps(told.to_json()))) == told
+    reported = outcome(0, 2000.0, peak_bytes=(5, 6), device_of_group=(0, 1), settings={"preset": "paper"})
+    assert outcome_from_json(json.loads(json.dumps(reported.to_json()))) == reported

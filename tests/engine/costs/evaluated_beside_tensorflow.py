@@ -67,10 +67,10 @@ def _messages(graph: Message, fetches: Sequence[str]) -> GraphMessages:
 
 def _evaluated(messages: GraphMessages) -> Evaluation:
     nodes = messages.nodes
-    told = {op: [_placeholder(node)] for op, node in enumerate(nodes) if node.op == "Placeholder"}
+    reported = {op: [_placeholder(node)] for op, node in enumerate(nodes) if node.op == "Placeholder"}
     hints: list[list[Known]] = [[] for _ in nodes]
     types = NodeTypes(nodes, messages.rest.library)
-    return evaluate(nodes, types, told, hints, ReadingOptions(), ShapeFunctions(), None)
+    return evaluate(nodes, types, reported, hints, ReadingOptions(), ShapeFunctions(), None)
 
 
 def _placeholder(node: Message) -> Known:

@@ -219,7 +219,7 @@ def test_nothing_of_the_graph_is_run(mixed: Costed) -> None:
     assert not (mixed.path.parent / "written").exists()
 
 
-def test_what_tensorflow_refuses_is_told(tmp_path: Path) -> None:
+def test_what_tensorflow_refuses_is_reported(tmp_path: Path) -> None:
     content = node("a", "Const") + node("b", "Identity", "a", attributes=type_attribute("T", 1))
     with pytest.raises(CostError) as caught:
         costed(tmp_path / "graph.pb", content)
@@ -250,7 +250,7 @@ def test_a_graph_that_crashes_tensorflow_is_one_sentence(tmp_path: Path) -> None
         costed(tmp_path / "graph.pbtxt", ENDLESS.encode())
 
 
-def test_a_kind_without_figures_is_told(tmp_path: Path) -> None:
+def test_a_kind_without_figures_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CostError, match=rf"\ATPU: no figures of this device kind; allowed: {', '.join(CATALOGUE)}\Z"):
         costed(tmp_path / "graph.pb", node("a"), ("TPU",))
 

@@ -102,7 +102,7 @@ def job(graph: str, batch_size: int | None = None, **shapes: tuple[int, ...]) ->
 JOBS = {
     "as it is": job("batches"),
     "batch": job("batches", 32),
-    "shapes": job("batches", 32, images=(4, 8), free=(2, 2, 2), told=(7, 5)),
+    "shapes": job("batches", 32, images=(4, 8), free=(2, 2, 2), reported=(7, 5)),
     "legacy": job("legacy"),
     "legacy batch": job("legacy", 32),
     "legacy shape": job("legacy", input=(3, 3)),
@@ -135,7 +135,7 @@ MISTAKES = {
     ),
     "scalar": (job("batches", rate=(1,)), "SettingsError: rate: the shape [1] contradicts the file; allowed: []"),
     "told": (
-        job("batches", told=(4, 4)),
+        job("batches", reported=(4, 4)),
         "SettingsError: told: the shape [4, 4] contradicts the file; allowed: [?, 5]",
     ),
 }
@@ -216,16 +216,16 @@ def test_a_scalar_input_of_an_old_file_has_any_shape(answers: Answers) -> None:
     assert answers.outputs("legacy shape") == {"input": [36], "relu": [36]}
 
 
-def test_what_the_file_tells_of_an_output_holds_around_it(answers: Answers) -> None:
+def test_what_the_file_reports_of_an_output_holds_around_it(answers: Answers) -> None:
     found = answers.outputs("hints")
     assert (found["input"], found["open"], found["taken"]) == ([24], [24], [24])
 
 
-def test_what_the_file_tells_of_an_output_and_cannot_be_is_not_believed(answers: Answers) -> None:
+def test_what_the_file_reports_of_an_output_and_cannot_be_is_not_believed(answers: Answers) -> None:
     assert answers.outputs("hints")["wrong"] == [24]
 
 
-def test_what_is_inferred_goes_before_what_the_file_tells(answers: Answers) -> None:
+def test_what_is_inferred_goes_before_what_the_file_reports(answers: Answers) -> None:
     assert answers.outputs("hints overruled") == {"input": [64], "open": [64], "taken": [64], "wrong": [64]}
 
 
@@ -243,7 +243,7 @@ def test_mistakes(answers: Answers, name: str) -> None:
     assert answers.texts[name] == MISTAKES[name][1]
 
 
-def test_a_told_shape_does_not_come_between_the_ends_of_a_loop(answers: Answers) -> None:
+def test_a_given_shape_does_not_come_between_the_ends_of_a_loop(answers: Answers) -> None:
     """A MetaGraphDef of a loop tells the shape of its NextIteration."""
     assert answers.outputs("loop")["exit"] == [24]
 

@@ -130,7 +130,7 @@ def test_the_product_is_costed_then(answers: tuple[dict[str, Any], dict[str, Any
 
 
 @pytest.mark.parametrize("name", ["nobody tells", "reshaped to the rest"])
-def test_what_leaves_a_choice_is_told_as_lost(name: str, answers: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_what_leaves_a_choice_is_reported_as_lost(name: str, answers: tuple[dict[str, Any], dict[str, Any]]) -> None:
     arrays, texts = answers
     reads = [index for index, op_name in enumerate(cast(list[str], texts[name])) if op_name == "scale"]
     assert np.all(arrays[f"{name}.unknown"][reads] == Unknown.LOST_SHAPE)

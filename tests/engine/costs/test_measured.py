@@ -72,7 +72,7 @@ def test_the_executions_of_a_loop_add_up(tmp_path: Path) -> None:
     assert costs.temporary_bytes.tolist() == [0, 0, 5, 0]
 
 
-def test_kernels_count_where_a_gpu_tells_them_and_launches_elsewhere(tmp_path: Path) -> None:
+def test_kernels_count_where_a_gpu_reports_them_and_launches_elsewhere(tmp_path: Path) -> None:
     """Numbered streams repeat what `/stream:all` says; copies are transfers, which the simulator has itself."""
     launches = device(GPU, stats("conv", 2), stats("a", 9))
     kernels = device(f"{GPU}/stream:all", stats("conv:Conv2D#id=1#", 50), stats("x::conv:Conv2D#id=2#", 30))
@@ -94,12 +94,12 @@ def test_the_slowest_of_several_devices_counts(tmp_path: Path) -> None:
     assert measured(tmp_path, device(CPU, stats("a", 3)), second).time_us[2, 0] == 4
 
 
-def test_a_kind_that_is_told_is_the_only_one_of_its_class(tmp_path: Path) -> None:
+def test_a_kind_that_is_given_is_the_only_one_of_its_class(tmp_path: Path) -> None:
     costs = measured(tmp_path, device(GPU, stats("conv", 2)), device(CPU, stats("a", 3)), kind="V100")
     assert costs.time_us.tolist() == [[100] * 4, [100, 2, 100, 100], [3, 100, 100, 100]]
 
 
-def test_nanoseconds_count_where_they_are_told(tmp_path: Path) -> None:
+def test_nanoseconds_count_where_they_are_given(tmp_path: Path) -> None:
     costs = measured(tmp_path, device(CPU, stats("a", 1, 0, number(14, 100) + number(15, 1350))))
     assert costs.time_us[2, 0] == pytest.approx(1.25)
 
@@ -116,7 +116,7 @@ def test_bytes_of_outputs_are_those_of_the_tensor_not_of_its_buffer(tmp_path: Pa
     assert costs.output_bytes.tolist() == [7, 60, 48, 7]
 
 
-def test_people_are_told_what_was_measured_where(tmp_path: Path) -> None:
+def test_people_read_what_was_measured_where(tmp_path: Path) -> None:
     """Op 2 has no estimate, so that its time on a GPU is neither estimated nor measured."""
     path = tmp_path / "metadata.pb"
     path.write_bytes(run_metadata(device(CPU, stats("a", 3), stats("loop/add", 3)), device(GPU, stats("conv", 3))))

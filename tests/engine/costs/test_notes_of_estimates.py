@@ -44,7 +44,7 @@ def notes(loops: list[dict[str, Json]], lost_shapes: int = 0) -> tuple[str, ...]
         (162, "the shapes of 162 variables", "them as input shapes"),
     ],
 )
-def test_lost_shapes_are_told_with_how_to_export_them(lost: int, what: str, given: str) -> None:
+def test_lost_shapes_are_reported_with_how_to_export_them(lost: int, what: str, given: str) -> None:
     [note] = notes([], lost)
     assert note.startswith(
         f"The file lacks {what}, as a function's GraphDef does when it is written without add_shapes"
@@ -53,16 +53,16 @@ def test_lost_shapes_are_told_with_how_to_export_them(lost: int, what: str, give
 
 
 def test_loops_of_unknown_trips_are_named_three_at_most() -> None:
-    told = "The file leaves open how often a step runs the body of"
-    assert notes([loop("while", "assumed")]) == (f"{told} a loop, so one trip counts: while. {GIVE}",)
+    reported = "The file leaves open how often a step runs the body of"
+    assert notes([loop("while", "assumed")]) == (f"{reported} a loop, so one trip counts: while. {GIVE}",)
     many = [loop(f"while_{index}", "assumed") for index in range(4)]
-    assert notes(many) == (f"{told} 4 loops, so one trip counts: while_0, while_1, while_2, …. {GIVE}",)
+    assert notes(many) == (f"{reported} 4 loops, so one trip counts: while_0, while_1, while_2, …. {GIVE}",)
 
 
 def test_loops_whose_trips_are_known_need_no_note() -> None:
     assert notes([loop(source, source) for source in ("constant", "length", "given", "at most")]) == ()
 
 
-def test_a_loop_of_too_many_trips_is_told() -> None:
+def test_a_loop_of_too_many_trips_is_reported() -> None:
     found = notes([loop("while", "given", too_many=True)])
     assert found == ("A loop claims more than 1000000000 trips; one trip counts, or the number that you give.",)

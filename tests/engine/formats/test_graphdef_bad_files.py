@@ -290,7 +290,7 @@ def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
         check_upload(path, ".pb", Limits(file_bytes=84))
 
 
-def test_an_unknown_suffix_is_told(tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         GraphError, match=r"\Aa file ending in .onnx; convert it to .*; allowed: .pb, .pbtxt, .meta, .zip, .json\Z"
     ):

@@ -116,7 +116,7 @@ DEVICES = "; allowed: /device:TYPE:N, with /job:, /replica: and /task: before it
         ),
     ],
 )
-def test_a_placement_that_cannot_be_written_is_told(
+def test_a_placement_that_cannot_be_written_is_reported(
     tmp_path: Path, source: bytes, placement: dict[str, str], message: str
 ) -> None:
     with pytest.raises(PlacementError) as caught:

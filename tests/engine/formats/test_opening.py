@@ -276,7 +276,7 @@ def test_no_tensorflow_is_loaded_to_check_and_for_what_calls_no_functions(
         ("calls.pb", "loop", "signature: a GraphDef has no signature loop; allowed: none"),
     ],
 )
-def test_a_signature_that_is_not_there_is_told_with_those_that_are(
+def test_a_signature_that_is_not_there_is_reported_with_those_that_are(
     folder: Path, file: str, signature: str, message: str
 ) -> None:
     path = folder / file

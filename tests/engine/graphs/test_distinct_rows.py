@@ -26,7 +26,7 @@ def test_no_rows_are_no_rows() -> None:
     assert found.shape == (0, 2) and place.shape == (0,)
 
 
-def test_large_values_are_told_apart_and_too_large_ranges_are_refused() -> None:
+def test_large_values_are_distinguished_and_too_large_ranges_are_refused() -> None:
     large = np.array([0, 2**31, 2**31 + 1])
     assert len(distinct_rows((large, large[::-1]))[0]) == 3
     with pytest.raises(AssertionError, match="columns of"):

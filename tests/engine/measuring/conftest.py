@@ -18,7 +18,7 @@ class Profiled:
     """What `profile` wrote and told."""
 
     path: Path
-    told: dict[str, Json]
+    reported: dict[str, Json]
     stages: list[tuple[str, int, int]]
 
 
@@ -31,7 +31,7 @@ def prepared(tiny_cnn_path: Path) -> api.PreparedGraph:
 def profiled(tiny_cnn_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Profiled:
     path = tmp_path_factory.mktemp("profile") / "run_metadata.pb"
     stages: list[tuple[str, int, int]] = []
-    told = api.profile(
+    reported = api.profile(
         tiny_cnn_path,
         ".pb",
         path,
@@ -41,4 +41,4 @@ def profiled(tiny_cnn_path: Path, tmp_path_factory: pytest.TempPathFactory) -> P
         steps=3,
         threads=1,
     )
-    return Profiled(path, told, stages)
+    return Profiled(path, reported, stages)

@@ -17,16 +17,16 @@ from engine.measuring.session_graph import Steps
 
 def profiles_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """{name: what `profile_in_child` told, or its error's line}, for `graphs` {name: [text, options]}."""
-    told: dict[str, Json] = {}
+    reported: dict[str, Json] = {}
     for name, (text, options) in cast(dict[str, tuple[str, dict[str, Json]]], order["graphs"]).items():
         path = folder / "graph.pbtxt"
         path.write_text(text)
         own: dict[str, Json] = {"path": str(path), "suffix": ".pbtxt", "options": options, "most_bytes": 2**28}
         try:
-            told[name] = profile_in_child(own | {"steps": 1, "threads": 1}, folder, report_progress)[1]
+            reported[name] = profile_in_child(own | {"steps": 1, "threads": 1}, folder, report_progress)[1]
         except PlacetoError as error:
-            told[name] = str(error)
-    return {}, told
+            reported[name] = str(error)
+    return {}, reported
 
 
 def reasons_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -63,7 +63,7 @@ def ended_with(ending: signal.Signals, kills_before: int | None) -> DeviceProces
         ),
     ],
 )
-def test_a_process_that_ended_is_told_with_its_device_and_signal(
+def test_a_process_that_ended_is_reported_with_its_device_and_signal(
     ending: signal.Signals, kills: int, error: type[Exception], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`kills`: how many processes the system has killed for memory meanwhile."""
@@ -73,7 +73,7 @@ def test_a_process_that_ended_is_told_with_its_device_and_signal(
     assert type(raised.value) is error and str(raised.value) == f"{DEVICE}: {sentence}"
 
 
-def test_a_system_that_does_not_tell_why_it_kills_leaves_memory_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_does_not_say_why_it_kills_leaves_memory_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.measuring.device_process.kills_for_memory", lambda: None)
     with pytest.raises(LimitError):
         ended_with(signal.SIGKILL, None).require_running()

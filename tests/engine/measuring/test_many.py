@@ -49,18 +49,18 @@ def test_each_placement_is_measured_in_every_round_and_kept_rounds_are_not_repea
     assert main([*command, "--rounds", "2", "--report", str(report)]) == 0
     rounds = json.loads(kept.read_text())["rounds"]
     assert len(rounds) == 2 and rounds[0] == first["rounds"][0]
-    told = json.loads(report.read_text())
-    assert [len(row["rounds_us"]) for row in told["placements"]] == [2, 2, 2]
+    reported = json.loads(report.read_text())
+    assert [len(row["rounds_us"]) for row in reported["placements"]] == [2, 2, 2]
     times = [visit[1:] for visits in rounds for visit in visits[:-1] if visit[0] == 1]
-    assert told["placements"][1]["step_time_us"] == np.median(times)
-    assert told["placements"][1]["fastest_us"] == np.min(times)
-    assert all(row["simulated_step_time_us"] > 0 for row in told["placements"])
-    assert told["step_time_noise"] == pytest.approx(told["noise"] / np.sqrt(2))
+    assert reported["placements"][1]["step_time_us"] == np.median(times)
+    assert reported["placements"][1]["fastest_us"] == np.min(times)
+    assert all(row["simulated_step_time_us"] > 0 for row in reported["placements"])
+    assert reported["step_time_noise"] == pytest.approx(reported["noise"] / np.sqrt(2))
     assert (
-        told["noise"] >= 0
-        and told["spread"] > 0
-        and told["notes"] == []
-        and set(told["fidelity"]) >= {"spearman", "top_1_regret"}
+        reported["noise"] >= 0
+        and reported["spread"] > 0
+        and reported["notes"] == []
+        and set(reported["fidelity"]) >= {"spearman", "top_1_regret"}
     )
     with pytest.raises(SettingsError, match=r"^--kept: placements.rounds.json holds rounds of another graph, of other"):
         measure(tiny_cnn_path, list(reversed(placements)), kept)
@@ -93,7 +93,7 @@ def test_noise_that_hides_the_order_is_refused_with_its_figure(
     )
 
 
-def test_more_rounds_of_the_same_noise_tell_the_placements_apart(
+def test_more_rounds_of_the_same_noise_separate_the_placements(
     placements: list[api.Json], tiny_cnn_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last placement takes 50 µs more in each second round: noise of 14 %, beside a spread of 19 %."""

@@ -41,21 +41,23 @@ def test_gpus_that_are_not_there_are_virtual_cpus_and_every_op_runs_where_it_was
     path.write_text(json.dumps(placement))
     command = ["measure", str(tiny_cnn_path), "--placement", str(path), "--profile", str(profiled.path)]
     assert main([*command, "--cluster", "3xK80", "--steps", "3", "--threads", "1", "--report", str(report)]) == 0
-    told = cast(dict[str, Any], json.loads(report.read_text()))
-    assert told["virtual"]
-    assert VIRTUAL in told["notes"]
-    assert told["threads"] == 1
+    reported = cast(dict[str, Any], json.loads(report.read_text()))
+    assert reported["virtual"]
+    assert VIRTUAL in reported["notes"]
+    assert reported["threads"] == 1
     here = "/job:localhost/replica:0/task:0/device:CPU:{}"
-    assert told["devices"] == {f"/device:GPU:{index}": here.format(index) for index in range(3)}
-    assert told["mismatches"] == 0
-    assert told["mismatched_ops"] == []
-    assert told["executed_ops"] > 0.9 * prepared.graph.op_count
-    assert 0 < told["fastest_us"] <= told["step_time_us"] <= told["slowest_us"]
-    assert told["processor_us"] > 0
-    assert told["simulated_step_time_us"] == simulated_on_three_cpus(prepared, profiled, placement)
-    assert told["measured_over_simulated"] == pytest.approx(told["step_time_us"] / told["simulated_step_time_us"])
-    assert told["memory"] is None and told["difference"]["links"]["rest"]["measured_count"] == 0
-    assert all(device["measured"]["busy_us"] > 0 for device in told["difference"]["devices"])
+    assert reported["devices"] == {f"/device:GPU:{index}": here.format(index) for index in range(3)}
+    assert reported["mismatches"] == 0
+    assert reported["mismatched_ops"] == []
+    assert reported["executed_ops"] > 0.9 * prepared.graph.op_count
+    assert 0 < reported["fastest_us"] <= reported["step_time_us"] <= reported["slowest_us"]
+    assert reported["processor_us"] > 0
+    assert reported["simulated_step_time_us"] == simulated_on_three_cpus(prepared, profiled, placement)
+    assert reported["measured_over_simulated"] == pytest.approx(
+        reported["step_time_us"] / reported["simulated_step_time_us"]
+    )
+    assert reported["memory"] is None and reported["difference"]["links"]["rest"]["measured_count"] == 0
+    assert all(device["measured"]["busy_us"] > 0 for device in reported["difference"]["devices"])
 
 
 def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, placement: dict[str, str]) -> float:
@@ -88,7 +90,7 @@ def test_each_device_may_be_a_process_of_its_own(tmp_path: Path) -> None:
     path.write_text(PRODUCTS)
     placement: dict[str, Any] = {"x": "/device:CPU:0", "first": "/device:CPU:0"}
     placement |= dict.fromkeys(ON_SECOND, "/device:CPU:1")
-    told: Any = measure(
+    reported: Any = measure(
         path,
         ".pbtxt",
         placement,
@@ -100,43 +102,46 @@ def test_each_device_may_be_a_process_of_its_own(tmp_path: Path) -> None:
         timelines=timelines,
     )
     processes = {f"/device:CPU:{index}": f"/job:worker/replica:0/task:{index}/device:CPU:0" for index in range(2)}
-    assert told["devices"] == processes and not told["virtual"] and told["threads"] == 1
-    assert told["mismatches"] == 0 and told["executed_ops"] == 5
-    assert PROCESSES in told["notes"] and PARALLEL not in told["notes"]
-    assert 0 < told["fastest_us"] <= told["step_time_us"] and told["processor_us"] > 0
-    assert told["measured_over_simulated"] > 0
-    first, second = told["memory"]
+    assert reported["devices"] == processes and not reported["virtual"] and reported["threads"] == 1
+    assert reported["mismatches"] == 0 and reported["executed_ops"] == 5
+    assert PROCESSES in reported["notes"] and PARALLEL not in reported["notes"]
+    assert 0 < reported["fastest_us"] <= reported["step_time_us"] and reported["processor_us"] > 0
+    assert reported["measured_over_simulated"] > 0
+    first, second = reported["memory"]
     assert (first["device"], first["simulated_peak_bytes"]) == ("/device:CPU:0", 2 * MATRIX_BYTES)
     assert 2 * MATRIX_BYTES <= first["peak_bytes"] <= 3 * MATRIX_BYTES  # what was sent is freed a little later
     assert (second["device"], second["simulated_peak_bytes"]) == ("/device:CPU:1", 3 * MATRIX_BYTES)
     assert second["peak_bytes"] == 3 * MATRIX_BYTES  # a variable is read where it lies, without a copy
-    in_order = [row["simulated_in_measured_order_bytes"] for row in told["memory"]]
-    assert in_order == [row["simulated_peak_bytes"] for row in told["memory"]]
-    assert all(row["resident_peak_bytes"] > row["peak_bytes"] for row in told["memory"]) and ALLOCATED in told["notes"]
-    check_difference(told["difference"], json.loads(timelines.read_text()))
+    in_order = [row["simulated_in_measured_order_bytes"] for row in reported["memory"]]
+    assert in_order == [row["simulated_peak_bytes"] for row in reported["memory"]]
+    assert (
+        all(row["resident_peak_bytes"] > row["peak_bytes"] for row in reported["memory"])
+        and ALLOCATED in reported["notes"]
+    )
+    check_difference(reported["difference"], json.loads(timelines.read_text()))
 
 
-def check_difference(told: Any, trace: Any) -> None:
+def check_difference(reported: Any, trace: Any) -> None:
     """Of the products above."""
-    ran = {row["op"]: row for row in told["ops"]["rows"] if row["type"] != ADDED}
+    ran = {row["op"]: row for row in reported["ops"]["rows"] if row["type"] != ADDED}
     assert {op: row["device"][-1] for op, row in ran.items()} == {
         "x": "0",
         "first": "0",
         **dict.fromkeys(ON_SECOND, "1"),
     }
     assert all(row["measured_count"] == row["simulated_count"] == 1 for row in ran.values())
-    (link,), (transfer,) = told["links"]["rows"], told["transfers"]["rows"]
+    (link,), (transfer,) = reported["links"]["rows"], reported["transfers"]["rows"]
     assert (link["source"], link["target"]) == ("/device:CPU:0", "/device:CPU:1") and transfer["op"] == "first"
     for row in (link, transfer):
         assert row["measured_bytes"] == row["simulated_bytes"] == MATRIX_BYTES
-    for device in told["devices"]:
+    for device in reported["devices"]:
         parts = device["measured"]
-        assert sum(parts.values()) == pytest.approx(told["traced_step_time_us"]) and min(parts.values()) >= 0
+        assert sum(parts.values()) == pytest.approx(reported["traced_step_time_us"]) and min(parts.values()) >= 0
     ends = {
         each["name"]: each["ts"] + each["dur"] for each in trace["traceEvents"] if each["pid"] == 11 and "dur" in each
     }
     (arrival,) = (each["ts"] for each in trace["traceEvents"] if each["pid"] == 12 and each["ph"] == "e")
-    assert 0 < ends["x"] <= ends["first"] < arrival < ends["second"] <= told["traced_step_time_us"]
+    assert 0 < ends["x"] <= ends["first"] < arrival < ends["second"] <= reported["traced_step_time_us"]
 
 
 @pytest.mark.parametrize(

@@ -42,15 +42,15 @@ def test_bytes_of_outputs_are_those_estimated_where_both_know(prepared: api.Prep
     assert {prepared.graph.op_types[op] for op in differing} <= {"FusedBatchNormV3", "FusedBatchNormGradV3"}
 
 
-def test_it_tells_what_was_run(prepared: api.PreparedGraph, profiled: Profiled) -> None:
-    told = profiled.told
-    assert told["targets"] == ["loss", "train_step"]
-    assert told["left_out"] == []
-    assert told["ops"] == prepared.graph.op_count
-    assert told["measured_ops"] == prepared.graph.op_count - 2
-    assert told["classes"] == ["CPU"]
-    assert told["steps"] == 3
-    assert told["threads"] == 1
+def test_it_reports_what_was_run(prepared: api.PreparedGraph, profiled: Profiled) -> None:
+    reported = profiled.reported
+    assert reported["targets"] == ["loss", "train_step"]
+    assert reported["left_out"] == []
+    assert reported["ops"] == prepared.graph.op_count
+    assert reported["measured_ops"] == prepared.graph.op_count - 2
+    assert reported["classes"] == ["CPU"]
+    assert reported["steps"] == 3
+    assert reported["threads"] == 1
     steps = [(done, total) for stage, done, total in profiled.stages if stage == "running the graph"]
     assert steps == [(done, 2 + 2 * 3) for done in range(2 + 2 * 3)]
 
@@ -101,7 +101,7 @@ def test_a_graph_that_loops_for_ever_ends_at_a_pulse(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["endless.pbtxt"]
 
 
-def test_a_busy_machine_is_told() -> None:
+def test_a_busy_machine_is_reported() -> None:
     assert busy_notes(wall_us=120.0, processor_us=100.0) == []
     assert busy_notes(wall_us=100.0, processor_us=800.0) == []  # several threads
     assert busy_notes(wall_us=250.0, processor_us=100.0) == [

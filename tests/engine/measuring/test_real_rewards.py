@@ -38,7 +38,7 @@ class Clockwork(GraphToMeasure):
     disturbed_us: float = 0.0
     """added to each second visit of a child"""
 
-    def visit(self, order: Mapping[str, Json], visits: Sequence[int], *_told: Any) -> NDArray[np.float64]:
+    def visit(self, order: Mapping[str, Json], visits: Sequence[int], *_reported: Any) -> NDArray[np.float64]:
         placements: Any = order["placements"]
         self.noted.append([placements[visit] for visit in visits])
         step_us = [
@@ -57,7 +57,7 @@ class Recorded(GraphToMeasure):
     asked: list[list[list[int]]] = dataclasses.field(default_factory=list)
 
     def measured(
-        self, _op_names: Sequence[str], device_of_op: NDArray[np.int32], rounds: int, *_told: Any
+        self, _op_names: Sequence[str], device_of_op: NDArray[np.int32], rounds: int, *_reported: Any
     ) -> MeasuredSteps:
         self.asked.append(device_of_op.tolist())
         times_us = np.array(self.step_times_us[len(self.asked) - 1])
@@ -68,10 +68,12 @@ OUT_OF_MEMORY = LimitError("too little memory", where="fill", allowed="tensors t
 
 
 class FailingAfterTheRun(Clockwork):
-    def visit(self, order: Mapping[str, Json], visits: Sequence[int], words: str, *told: Any) -> NDArray[np.float64]:
+    def visit(
+        self, order: Mapping[str, Json], visits: Sequence[int], words: str, *reported: Any
+    ) -> NDArray[np.float64]:
         if words != CHECKING:
             raise OUT_OF_MEMORY
-        return super().visit(order, visits, words, *told)
+        return super().visit(order, visits, words, *reported)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,17 +82,21 @@ class FailingInTheRun(Clockwork):
 
     good_batches: int = 0
 
-    def visit(self, order: Mapping[str, Json], visits: Sequence[int], words: str, *told: Any) -> NDArray[np.float64]:
+    def visit(
+        self, order: Mapping[str, Json], visits: Sequence[int], words: str, *reported: Any
+    ) -> NDArray[np.float64]:
         if words == EVALUATING and len(self.noted) > self.good_batches:  # the check of the devices is noted, too
             raise OUT_OF_MEMORY
-        return super().visit(order, visits, words, *told)
+        return super().visit(order, visits, words, *reported)
 
 
 class FailingInTheCheck(Clockwork):
-    def visit(self, order: Mapping[str, Json], visits: Sequence[int], words: str, *told: Any) -> NDArray[np.float64]:
+    def visit(
+        self, order: Mapping[str, Json], visits: Sequence[int], words: str, *reported: Any
+    ) -> NDArray[np.float64]:
         if words == CHECKING and visits:
             raise OUT_OF_MEMORY
-        return super().visit(order, visits, words, *told)
+        return super().visit(order, visits, words, *reported)
 
 
 def fields_of(graph: GraphToMeasure) -> dict[str, Any]:
@@ -136,13 +142,13 @@ def test_the_measured_fastest_is_the_answer_where_the_noise_allows_it(clockwork:
     rewards = RealRewards(clockwork, OPS, WhatToMeasure(3), rounds=2)
     assert rewards.timer is None
     choice = rewards(placements, simulated_us)
-    told: Any = choice.told["measured"]
-    assert (choice.index, told["chosen"], told["what"]) == (2, 2, "top 3")
-    assert told["gain"] == pytest.approx(0.2) and told["noise"] == 0.0
-    assert [row["step_time_us"] for row in told["placements"]] == [120.0, 110.0, 100.0]
-    assert [row["simulated_step_time_us"] for row in told["placements"]] == [50.0, 60.0, 70.0]
+    reported: Any = choice.told["measured"]
+    assert (choice.index, reported["chosen"], reported["what"]) == (2, 2, "top 3")
+    assert reported["gain"] == pytest.approx(0.2) and reported["noise"] == 0.0
+    assert [row["step_time_us"] for row in reported["placements"]] == [120.0, 110.0, 100.0]
+    assert [row["simulated_step_time_us"] for row in reported["placements"]] == [50.0, 60.0, 70.0]
     assert [len(visits) for visits in clockwork.noted] == [4, 4, 3, 3], "two rounds of three, then of two alone"
-    assert told["confirmed"] == {"placement": 2, "step_time_us": [120.0, 100.0], "least_gain": 0.0}
+    assert reported["confirmed"] == {"placement": 2, "step_time_us": [120.0, 100.0], "least_gain": 0.0}
 
 
 NOISE = 0.02
@@ -158,20 +164,20 @@ def test_fresh_rounds_decide_between_the_measured_fastest_and_the_runs_own(
     graph = Recorded(**fields_of(clockwork), step_times_us=[[100.0, 95.0, 50.0, 97.0], [200.0, faster_us]], noise=NOISE)
     placements = np.array([[1, 1], [0, 1], [0, 0], [1, 0]], dtype=np.int32)
     choice = RealRewards(graph, OPS, WhatToMeasure(4), rounds=rounds)(placements, np.arange(4.0))
-    told: Any = choice.told["measured"]
+    reported: Any = choice.told["measured"]
     assert graph.asked == [placements.tolist(), [[1, 1], [0, 0]]]
-    assert choice.index == told["chosen"] == (2 if is_taken else 0)
-    assert told["gain"] == pytest.approx(200.0 / faster_us - 1 if is_taken else 0.0), "of the fresh rounds alone"
-    assert told["confirmed"]["step_time_us"] == [200.0, faster_us]
-    assert told["confirmed"]["least_gain"] == pytest.approx(math.exp(APART * NOISE * of_median) - 1)
-    assert [row["step_time_us"] for row in told["placements"]] == [100.0, 95.0, 50.0, 97.0]
+    assert choice.index == reported["chosen"] == (2 if is_taken else 0)
+    assert reported["gain"] == pytest.approx(200.0 / faster_us - 1 if is_taken else 0.0), "of the fresh rounds alone"
+    assert reported["confirmed"]["step_time_us"] == [200.0, faster_us]
+    assert reported["confirmed"]["least_gain"] == pytest.approx(math.exp(APART * NOISE * of_median) - 1)
+    assert [row["step_time_us"] for row in reported["placements"]] == [100.0, 95.0, 50.0, 97.0]
 
 
 def test_nothing_is_measured_again_where_the_runs_own_is_the_measured_fastest(clockwork: Clockwork) -> None:
     placements = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     choice = RealRewards(clockwork, OPS, WhatToMeasure(3), rounds=2)(placements, np.arange(3.0))
-    told: Any = choice.told["measured"]
-    assert (choice.index, told["gain"], told["confirmed"]) == (0, 0.0, None)
+    reported: Any = choice.told["measured"]
+    assert (choice.index, reported["gain"], reported["confirmed"]) == (0, 0.0, None)
     assert [len(visits) for visits in clockwork.noted] == [4, 4]
 
 
@@ -288,10 +294,10 @@ def test_robustness_is_that_of_the_placement_that_was_measured_fastest(clockwork
     times_us = step_times_of_draws(problem, placements)
     of_answer = (placements == np.array(report["device_of_group"])).all(axis=1)
     regrets = times_us[:, of_answer][:, 0] / times_us.min(axis=1) - 1
-    told = report["robustness"]
-    assert told["mean_regret"] == pytest.approx(regrets.mean()) and regrets.mean() > 0
-    assert told["worst_regret"] == pytest.approx(regrets.max()) and told["candidates"] == len(placements)
-    assert told["fastest_step_time_us"] == rows[0]["simulated_step_time_us"] < report["step_time_us"]
+    reported = report["robustness"]
+    assert reported["mean_regret"] == pytest.approx(regrets.mean()) and regrets.mean() > 0
+    assert reported["worst_regret"] == pytest.approx(regrets.max()) and reported["candidates"] == len(placements)
+    assert reported["fastest_step_time_us"] == rows[0]["simulated_step_time_us"] < report["step_time_us"]
 
 
 @pytest.mark.parametrize("method", ["auto", "local_search", "exhaustive"])
@@ -319,7 +325,7 @@ def test_two_rules_for_one_answer_are_refused(tiny_cnn_path: Path, capsys: pytes
 def test_the_command_measures_and_says_what_it_found(
     tiny_cnn_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def visit(self: GraphToMeasure, order: Mapping[str, Any], visits: Sequence[int], *_told: Any) -> Any:
+    def visit(self: GraphToMeasure, order: Mapping[str, Any], visits: Sequence[int], *_reported: Any) -> Any:
         assert self.processes and set(order["ops"]) == {*order["ops"]}
         on_first = [order["placements"][visit].count(0) for visit in visits]
         return np.repeat(1000.0 + np.array(on_first, dtype=float)[:, None], self.steps, axis=1)
@@ -334,17 +340,19 @@ def test_the_command_measures_and_says_what_it_found(
     assert report["step_time_us"] == placements[measured["chosen"]] and placements == sorted(placements)
     on_first = sum(device == "/device:CPU:0" for device in report["placement"].values())
     assert measured["placements"][measured["chosen"]]["step_time_us"] == 1000.0 + on_first
-    told = capsys.readouterr().err
-    assert re.search(r"^measured: a step of 0\.001\d s, simulated .*; noise 0\.0 %; \d+ s$", told, re.MULTILINE)
-    assert measured["chosen"] > 0 and "chosen for it" not in told
+    reported = capsys.readouterr().err
+    assert re.search(r"^measured: a step of 0\.001\d s, simulated .*; noise 0\.0 %; \d+ s$", reported, re.MULTILINE)
+    assert measured["chosen"] > 0 and "chosen for it" not in reported
     answered = r"^number [23] of 3 placements, .* % faster in fresh rounds than the simulated fastest, number 1$"
-    assert re.search(answered, told, re.MULTILINE)
+    assert re.search(answered, reported, re.MULTILINE)
 
 
 def test_the_command_answers_with_the_simulated_fastest_where_measuring_fails(
     tiny_cnn_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def visit(self: GraphToMeasure, order: Mapping[str, Any], visits: Sequence[int], words: str, *_told: Any) -> Any:
+    def visit(
+        self: GraphToMeasure, order: Mapping[str, Any], visits: Sequence[int], words: str, *_reported: Any
+    ) -> Any:
         if words != CHECKING:
             raise OUT_OF_MEMORY
         assert len(visits) == len(order["placements"]) == 1
@@ -357,9 +365,9 @@ def test_the_command_answers_with_the_simulated_fastest_where_measuring_fails(
     assert main(command) == 0
     warning = f"warning: nothing was measured after the run, and its own answer stays: {OUT_OF_MEMORY}"
     assert warning in capsys.readouterr().err.splitlines()
-    told = json.loads(report.read_text())
-    assert told["measured"] == {"what": "last", "error": str(OUT_OF_MEMORY)}
-    assert told["placement"] == json.loads(placement.read_text())
+    reported = json.loads(report.read_text())
+    assert reported["measured"] == {"what": "last", "error": str(OUT_OF_MEMORY)}
+    assert reported["placement"] == json.loads(placement.read_text())
 
 
 def test_the_command_says_that_the_method_ended_early(
@@ -367,7 +375,9 @@ def test_the_command_says_that_the_method_ended_early(
 ) -> None:
     batches = 0
 
-    def visit(self: GraphToMeasure, _order: Mapping[str, Any], visits: Sequence[int], words: str, *_told: Any) -> Any:
+    def visit(
+        self: GraphToMeasure, _order: Mapping[str, Any], visits: Sequence[int], words: str, *_reported: Any
+    ) -> Any:
         nonlocal batches
         batches += words == EVALUATING
         if words == EVALUATING and batches > 2:

@@ -41,11 +41,11 @@ def ran(name: str, start_us: float, end_us: float) -> SimpleNamespace:
 
 def received(name: str, source: int, target: int, size: int, start_us: int, end_us: int) -> SimpleNamespace:
     """The record that a receiver makes of a transfer, in whole µs."""
-    told = f"[{size / 2**20:.1f}MB] [1.5Mb/s] edge_7_{name} from {HERE[source]} to {HERE[target]}"
+    reported = f"[{size / 2**20:.1f}MB] [1.5Mb/s] edge_7_{name} from {HERE[source]} to {HERE[target]}"
     times = {"all_start_micros": SECOND_NS // 1000 + start_us, "all_end_rel_micros": end_us - start_us}
     description = SimpleNamespace(allocation_description=SimpleNamespace(requested_bytes=size))
     output = [SimpleNamespace(tensor_description=description)]
-    return SimpleNamespace(node_name="RecvTensor", timeline_label=told, output=output, **times)
+    return SimpleNamespace(node_name="RecvTensor", timeline_label=reported, output=output, **times)
 
 
 STATS = SimpleNamespace(
@@ -122,15 +122,15 @@ def test_the_parts_of_a_devices_time() -> None:
 
 
 def test_tables_have_the_largest_differences_first() -> None:
-    told: Any = json.loads(json.dumps(difference(measured_step(), SIMULATED, DEVICES, ("b", "a"), ("Mul", "Add"))))
-    ops = [(row["op"], row["type"], row["device"], row["difference_us"]) for row in told["ops"]["rows"]]
+    reported: Any = json.loads(json.dumps(difference(measured_step(), SIMULATED, DEVICES, ("b", "a"), ("Mul", "Add"))))
+    ops = [(row["op"], row["type"], row["device"], row["difference_us"]) for row in reported["ops"]["rows"]]
     assert ops == [
         ("b", "Mul", DEVICES[1], 5.0),
         ("a", "Add", DEVICES[0], 2.0),
         ("_SOURCE", ADDED, DEVICES[0], 1.0),
     ]
-    assert [row["type"] for row in told["op_types"]["rows"]] == ["Mul", "Add", ADDED]
-    (link,), (transfer,) = told["links"]["rows"], told["transfers"]["rows"]
+    assert [row["type"] for row in reported["op_types"]["rows"]] == ["Mul", "Add", ADDED]
+    (link,), (transfer,) = reported["links"]["rows"], reported["transfers"]["rows"]
     counts = {"measured_count": 2, "measured_bytes": 400, "simulated_count": 1, "simulated_bytes": 400}
     figures = counts | {"measured_us": 60.0, "simulated_us": 30.0, "difference_us": 30.0}
     covered = {"measured_covered_us": 40.0, "simulated_covered_us": 30.0}
@@ -156,10 +156,10 @@ def test_every_table_adds_up_to_the_step(monkeypatch: pytest.MonkeyPatch) -> Non
     rng = np.random.default_rng(0)
     for _ in range(20):
         one, other = random_step(rng), random_step(rng)
-        told: Any = difference(one, other, DEVICES, [str(op) for op in range(40)], ["Add", "Mul"] * 20)
+        reported: Any = difference(one, other, DEVICES, [str(op) for op in range(40)], ["Add", "Mul"] * 20)
         for name in ("op_types", "ops", "links", "transfers"):
             spans = ("ran",) if name in ("op_types", "ops") else ("sent",)
-            rows = [*told[name]["rows"], told[name]["rest"]]
+            rows = [*reported[name]["rows"], reported[name]["rest"]]
             for side, record in (("measured", one), ("simulated", other)):
                 of_side = getattr(record, spans[0])
                 assert sum(row[f"{side}_us"] for row in rows) == pytest.approx(of_side.time_us.sum())
@@ -193,7 +193,7 @@ def test_a_simulated_step_has_the_sums_of_its_timeline_and_a_transfer_for_each_d
     assert ways == [(0, 0, 1), (0, 0, 2), (1, 1, 0), (2, 2, 0)]
 
 
-def test_what_was_not_measured_is_told() -> None:
+def test_what_was_not_measured_is_reported() -> None:
     """A trace on GPUs, and statistics of an allocator."""
     ran_on_cpus: dict[str, Any] = {"ran": np.zeros((0, 2))}
     assert notes_on({}) == [ON_GPUS] and notes_on(ran_on_cpus) == []

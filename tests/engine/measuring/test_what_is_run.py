@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def reported() -> dict[str, Any]:
     """What each graph of both tables was told."""
     graphs: dict[str, Json] = {name: [text, ReadingOptions().to_json()] for name, (text, _) in REFUSED.items()}
     graphs |= {name: [text, options.to_json()] for name, (text, options, _, _) in RUN.items()}
@@ -193,17 +193,17 @@ def told() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_what_is_run(told: dict[str, Any], name: str) -> None:
+def test_what_is_run(reported: dict[str, Any], name: str) -> None:
     _, _, targets, left_out = RUN[name]
-    assert isinstance(told[name], dict), told[name]
-    assert told[name]["targets"] == targets
-    assert told[name]["left_out"] == left_out
-    assert told[name]["measured_ops"] > 0
+    assert isinstance(reported[name], dict), reported[name]
+    assert reported[name]["targets"] == targets
+    assert reported[name]["left_out"] == left_out
+    assert reported[name]["measured_ops"] > 0
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_run_is_one_line(told: dict[str, Any], name: str) -> None:
-    assert told[name] == REFUSED[name][1]
+def test_what_is_not_run_is_one_line(reported: dict[str, Any], name: str) -> None:
+    assert reported[name] == REFUSED[name][1]
 
 
 def test_no_type_that_reaches_outside_is_run() -> None:

@@ -66,11 +66,11 @@ def _found(names: list[str], placements: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", LEAST_EXECUTED)
 def test_each_op_runs_where_it_is_written(found: dict[str, Any], name: str) -> None:
-    told = found[name]
-    assert (told["mismatches"], told["examples"]) == (0, [])
-    assert told["executed"] >= LEAST_EXECUTED[name]
-    assert told["placements"] >= 1
-    assert told["compared"] >= told["placements"] * LEAST_EXECUTED[name]
+    reported = found[name]
+    assert (reported["mismatches"], reported["examples"]) == (0, [])
+    assert reported["executed"] >= LEAST_EXECUTED[name]
+    assert reported["placements"] >= 1
+    assert reported["compared"] >= reported["placements"] * LEAST_EXECUTED[name]
 
 
 @pytest.mark.parametrize("name", LEAST_EXECUTED)
@@ -94,10 +94,10 @@ def test_ops_that_are_placed_each_by_itself_are_moved_by_tensorflow() -> None:
 
 
 def test_many_random_placements_of_a_training_graph() -> None:
-    told: dict[str, Any] = try_many(EVERY, lambda _: None)
-    assert (told["mismatches"], told["unequal"], told["changed"], told["examples"]) == (0, 0, 0, [])
-    assert told["placements"] == EVERY
-    assert told["compared"] >= EVERY * 180
+    reported: dict[str, Any] = try_many(EVERY, lambda _: None)
+    assert (reported["mismatches"], reported["unequal"], reported["changed"], reported["examples"]) == (0, 0, 0, [])
+    assert reported["placements"] == EVERY
+    assert reported["compared"] >= EVERY * 180
 
 
 def test_numbers_are_exact_whatever_ran_before() -> None:

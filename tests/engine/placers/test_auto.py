@@ -42,7 +42,7 @@ def test_it_is_offered_first_and_taken_where_no_method_is_named(capsys: pytest.C
     assert "(default auto;" in " ".join(capsys.readouterr().out.split())
 
 
-def test_what_was_evaluated_before_is_told_before_anything_else_is_done() -> None:
+def test_what_was_evaluated_before_is_reported_before_anything_else_is_done() -> None:
     problem = small_problem(3, ops=20, evaluations=500)
     problem.evaluate(np.zeros((1, 20), np.int32))
     first = episodes_of(place(problem, Auto()))[0]
@@ -63,12 +63,12 @@ def test_it_is_not_behind_a_simple_method_with_as_many_evaluations(seed: int) ->
         assert problem.ledger.best_step_time_us <= other.ledger.best_step_time_us
 
 
-def test_a_method_that_cannot_help_is_told_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_cannot_help_is_reported_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.placers.auto.LIST_METHODS", ("cpu_only", "heft"))
     problem = small_problem(3, ops=20, cpu=False, evaluations=60)
     heard = place(problem, Auto())
-    (told,) = [event.stage for event in heard if isinstance(event, Progress) and "without" in event.stage]
-    assert told.startswith("without CPU only: the cluster has no CPU")
+    (reported,) = [event.stage for event in heard if isinstance(event, Progress) and "without" in event.stage]
+    assert reported.startswith("without CPU only: the cluster has no CPU")
     assert problem.ledger.used == 60
 
 

@@ -261,7 +261,7 @@ def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
 
 
 @EVERY_METHOD
-def test_episodes_are_numbered_and_tell_the_best_so_far(method: str) -> None:
+def test_episodes_are_numbered_and_hold_the_best_so_far(method: str) -> None:
     problem = small_problem(7, evaluations=evaluations_for(method))
     _, heard = place(method, problem)
     episodes = [event for event in heard if isinstance(event, Episode)]
@@ -292,7 +292,7 @@ def test_an_unknown_setting_is_refused(method: str) -> None:
 
 
 @EVERY_METHOD
-def test_its_settings_are_told(method: str) -> None:
+def test_its_settings_are_reported(method: str) -> None:
     assert isinstance(settings_of(make_placer(method, {})), dict)
 
 

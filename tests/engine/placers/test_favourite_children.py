@@ -82,7 +82,7 @@ def test_a_flow_of_a_loop_is_sent_once_a_trip() -> None:
     assert edges_of(late).transfer_us.tolist() == [3.0 * 5 + 4.0 + 2.0 * 5]
 
 
-def test_too_few_iterations_are_told() -> None:
+def test_too_few_iterations_are_reported() -> None:
     tasks = random_tasks(1, count=30, equal=True)
     assert solve_relaxation(edges_of(tasks), tasks.time_us[:, 0], 1) is None
 

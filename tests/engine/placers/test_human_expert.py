@@ -111,7 +111,7 @@ def test_the_layers_in_names(names: list[str], layers: list[int]) -> None:
         ["algorithm/step", "lstms/x", "layer_one/step_1"],
     ],
 )
-def test_names_that_tell_of_no_layers(names: list[str]) -> None:
+def test_names_without_layers(names: list[str]) -> None:
     assert read_layers(graph_of(names)) is None
 
 

@@ -88,7 +88,7 @@ def test_a_plan_that_does_not_fit_is_made_again_with_less_room(method: str) -> N
 
 
 @pytest.mark.parametrize("method", LIST_SCHEDULERS)
-def test_without_room_the_attempts_end_and_the_nearest_is_told(method: str) -> None:
+def test_without_room_the_attempts_end_and_the_nearest_is_reported(method: str) -> None:
     problem = chain(8, persistent=40, temporary=30, memory=50)
     _, heard = place(method, problem)
     assert problem.ledger.used <= 16 and problem.ledger.best_step_time_us is None
@@ -146,14 +146,14 @@ def test_a_slow_cpu_is_not_taken_for_being_idle(method: str) -> None:
     assert place(method, apart)[0].tolist() == [0, 0, 0, 0]
 
 
-def test_m_sct_tells_of_its_favourites_or_that_it_found_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_m_sct_reports_its_favourites_or_that_it_found_none(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_problem(3, ops=40, cpu=False)
     _, heard = place("m_sct", problem)
     assert [event.stage for event in heard if isinstance(event, Progress)] == ["favourite children found"] * 2
     monkeypatch.setattr("engine.placers.m_sct.solve_relaxation", lambda *_: None)
     placement, heard = place("m_sct", problem.with_budget(Budget(10)), iterations=7)
-    told = [event.stage for event in heard if isinstance(event, Progress)]
-    assert told == ["no favourite children: not solved within 7 iterations"] * 2
+    reported = [event.stage for event in heard if isinstance(event, Progress)]
+    assert reported == ["no favourite children: not solved within 7 iterations"] * 2
     eager, _ = place("m_etf", problem.with_budget(Budget(10)))
     assert placement.tolist() == eager.tolist()
 

@@ -134,8 +134,8 @@ def test_a_budget_too_small_to_train_is_reported() -> None:
     problem = small_problem(1, evaluations=239)
     problem.report_to(heard.append)
     make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
-    told = [event.stage for event in heard if isinstance(event, Progress)]
-    assert told == ["regal: the budget is too small to train a policy; plain proposals"]
+    reported = [event.stage for event in heard if isinstance(event, Progress)]
+    assert reported == ["regal: the budget is too small to train a policy; plain proposals"]
 
 
 def test_regal_separates_two_chains_after_training() -> None:

@@ -110,7 +110,7 @@ def test_sampling_ends_when_it_is_time() -> None:
     assert actor.sample(2, np.random.default_rng(0), lambda: False) is not None
 
 
-def test_a_gradient_that_is_not_finite_is_told() -> None:
+def test_a_gradient_that_is_not_finite_is_reported() -> None:
     actor = make_actor()
     with pytest.raises(SettingsError, match="the training diverged: its gradient is not finite"):
         actor.learn(sample(actor, 2), np.array([np.inf, -1.0]))

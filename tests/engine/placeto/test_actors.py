@@ -319,7 +319,7 @@ def test_features_are_free_of_the_unit_of_time() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_network_that_has_learned_nothing_tells_groups_apart(seed: int) -> None:
+def test_a_network_that_has_learned_nothing_distinguishes_groups(seed: int) -> None:
     """With the features as they come it was 0.04; trained, it is about 1."""
     policy = policy_on(random_problem(seed, groups=60), "fast", explore_deep=False)
     assert isinstance(policy, SharedHeadActor)

@@ -47,7 +47,7 @@ def episodes_in(heard: Heard) -> list[Episode]:
     return [event for event in heard if isinstance(event, Episode)]
 
 
-def told(heard: Heard) -> list[tuple[int, float, bool, float | None, int, list[int]]]:
+def reported(heard: Heard) -> list[tuple[int, float, bool, float | None, int, list[int]]]:
     """All of the episodes but the clock."""
     return [
         (event.episode, event.step_time_us, event.feasible, event.best_step_time_us, event.evaluations, event.placement)
@@ -94,7 +94,7 @@ def test_the_toy_is_solved(settings: dict[str, Json], evaluations: int) -> None:
 @BOTH_REWARDS
 def test_the_same_seed_gives_the_same_episodes(preset: str, reward: str) -> None:
     settings: dict[str, Json] = {"preset": preset, "reward": reward, "traversal": "random"}
-    heard = [told(train(random_problem(1, evaluations=150), settings, seed=seed)) for seed in (7, 7, 8)]
+    heard = [reported(train(random_problem(1, evaluations=150), settings, seed=seed)) for seed in (7, 7, 8)]
     assert heard[0] == heard[1] != heard[2]
 
 
@@ -104,9 +104,9 @@ def test_seconds_are_spent_as_evaluations_are(preset: str, reward: str, monkeypa
     """What falls with the budget falls alike: here each of 400 evaluations takes its share."""
     settings: dict[str, Json] = {"preset": preset, "reward": reward, "learning_rate": 0.05}
     clock_of_evaluations(monkeypatch, 400)
-    counted = told(train(random_problem(1, groups=6, evaluations=400), settings))
+    counted = reported(train(random_problem(1, groups=6, evaluations=400), settings))
     problem = random_problem(1, groups=6)
-    timed = told(train(problem.with_budget(Budget(MOST_EVALUATIONS, 1.0)), settings))
+    timed = reported(train(problem.with_budget(Budget(MOST_EVALUATIONS, 1.0)), settings))
     whole = len(counted) - 16
     assert whole >= 16 and timed[:whole] == counted[:whole]
 
@@ -134,7 +134,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
         other.ledger.restore(ledger)
         # a resumed run makes its own generator: the state's counts
         rest = train(other, settings, seed=99, state=state)
-        assert told(rest) == told(heard)[before:]
+        assert reported(rest) == reported(heard)[before:]
         kept, kept_again = ([event for event in events if isinstance(event, LearnedPolicy)] for events in (heard, rest))
         assert kept == kept_again
         states = [[event for event in events if isinstance(event, PlacerState)][-1].state for events in (heard, rest)]
@@ -212,7 +212,7 @@ def test_a_long_batch_is_left_when_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert problem.ledger.used < 100
 
 
-def test_states_are_told_as_often_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_are_reported_as_often_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.problem.reporter.FIRST_STATE_SECONDS", 3600.0)
     counts = []
     for seconds in (0.0, 3600.0):
@@ -235,7 +235,7 @@ def test_the_same_answer_whatever_torch_was_seeded_with() -> None:
     answers = []
     for seed in (1, 2):
         torch.manual_seed(seed)
-        answers.append(told(train(random_problem(7, evaluations=100))))
+        answers.append(reported(train(random_problem(7, evaluations=100))))
     assert answers[0] == answers[1]
 
 
@@ -265,7 +265,7 @@ def test_a_greedy_episode_teaches_nothing(
         "learning_rate": 0.05,
         "message_rounds": 1,
     }
-    as_it_was = told(train(random_problem(3, groups=6, evaluations=150), settings))
+    as_it_was = reported(train(random_problem(3, groups=6, evaluations=150), settings))
     evaluate = Evaluator.evaluate
 
     def spoiled(self: Evaluator, episodes: Episodes) -> EvaluatedEpisodes:
@@ -275,7 +275,7 @@ def test_a_greedy_episode_teaches_nothing(
         return outcome
 
     monkeypatch.setattr(Evaluator, "evaluate", spoiled)
-    assert told(train(random_problem(3, groups=6, evaluations=150), settings)) == as_it_was
+    assert reported(train(random_problem(3, groups=6, evaluations=150), settings)) == as_it_was
 
 
 @pytest.mark.parametrize(
@@ -306,6 +306,6 @@ def test_settings_go_together(settings: dict[str, Json]) -> None:
 def test_the_unit_of_time_does_not_count() -> None:
     """A graph on a cluster 1024 times slower in everything is the same problem for the default preset."""
     quick, slow = random_problem(10, evaluations=200), slower(random_problem(10, evaluations=200), 1024.0)
-    told_quick, told_slow = told(train(quick)), told(train(slow))
-    assert [row[5] for row in told_quick] == [row[5] for row in told_slow]
-    assert [1024.0 * row[1] for row in told_quick] == [row[1] for row in told_slow]
+    reported_quick, reported_slow = reported(train(quick)), reported(train(slow))
+    assert [row[5] for row in reported_quick] == [row[5] for row in reported_slow]
+    assert [1024.0 * row[1] for row in reported_quick] == [row[1] for row in reported_slow]

@@ -18,7 +18,7 @@ def card_of(*rows: HeldOut) -> PolicyCard:
     return dataclasses.replace(small_card(), families=("nmt", "ptb"), held_out=rows)
 
 
-def test_gaps_are_told_by_family_cluster_and_size() -> None:
+def test_gaps_are_reported_by_family_cluster_and_size() -> None:
     card = card_of(
         row("nmt-02", "2xK80", 110.0, 9_000),
         row("nmt-05", "4xK80", 130.0, 11_000),
@@ -44,7 +44,7 @@ def test_where_nothing_fits_there_is_no_gap() -> None:
     assert (nmt.misfits, nmt.mean_gap, nmt.worst_gap, nmt.mean_best_of_gap) == (1, None, None, None)
 
 
-def test_parts_that_tell_nothing_are_left_out() -> None:
+def test_parts_that_say_nothing_are_left_out() -> None:
     assert expected_gaps(card_of()) == {}
     assert expected_gaps(card_of(row("nmt-02", "2xK80", 90.0, 10), row("nmt-05", "2xK80", 95.0, 20))) == {}
     older = card_of(row("nmt-02", "2xK80", 90.0, 0), row("nmt-05", "4xK80", 95.0, 20_000))

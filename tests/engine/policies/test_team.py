@@ -171,7 +171,7 @@ def test_a_typed_error_of_a_learner_reaches_the_caller_and_all_processes_end() -
     ("learner_type", "error_type", "words"),
     [(KilledLearner, api.ChildKilledError, "was killed"), (CrashingLearner, api.ChildError, "status 7")],
 )
-def test_the_end_of_a_learners_process_is_told_as_what_it_was(
+def test_the_end_of_a_learners_process_is_reported_as_what_it_was(
     learner_type: type[Learner], error_type: type[api.ChildError], words: str
 ) -> None:
     with (

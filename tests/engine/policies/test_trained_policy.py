@@ -176,9 +176,9 @@ def test_the_gaps_of_what_was_held_out() -> None:
     assert card.mean_gap == pytest.approx((0.1 + 0.25) / 2)
     assert card.worst_gap == pytest.approx(0.25)
     assert card.mean_best_of_gap == pytest.approx((-0.01 + 0.25) / 2)
-    told = card.to_json()
-    assert [told[name] for name in ("mean_gap", "worst_gap")] == [card.mean_gap, card.worst_gap]
-    assert PolicyCard.from_json(told, "card") == card
+    reported = card.to_json()
+    assert [reported[name] for name in ("mean_gap", "worst_gap")] == [card.mean_gap, card.worst_gap]
+    assert PolicyCard.from_json(reported, "card") == card
 
 
 def test_where_nothing_was_held_out_there_is_no_gap() -> None:
@@ -186,7 +186,7 @@ def test_where_nothing_was_held_out_there_is_no_gap() -> None:
     assert card.mean_gap is card.worst_gap is card.mean_best_of_gap is None
 
 
-def test_a_file_that_does_not_tell_a_search_s_evaluations_is_read() -> None:
+def test_a_file_without_a_search_s_evaluations_is_read() -> None:
     card = read_policy(changed("card.held_out.0.search_evaluations", None), "older").card
     assert [row.search_evaluations for row in card.held_out] == [0, 50]
     with pytest.raises(SettingsError, match="the card's search_evaluations is -1; allowed: an integer from 0"):
@@ -228,7 +228,7 @@ def test_reading_a_policy_loads_no_torch() -> None:
     assert done.stdout.split() == [b"small", b"False"]
 
 
-def test_only_settings_that_are_not_as_usual_are_told() -> None:
+def test_only_settings_that_are_not_as_usual_are_reported() -> None:
     usual = dataclasses.asdict(PolicyTrainingSettings())
     assert changed_settings({}) == changed_settings(usual) == []
     changes = {"drawn": 8, "seconds": 60.0, "drawn_without": "nmt", "of_another_version": True}

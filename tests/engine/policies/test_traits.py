@@ -54,7 +54,7 @@ def test_one_device_has_no_links_and_drawn_problems_have_all_traits() -> None:
     assert all(least < most for least, most in ranges.values())
 
 
-def test_what_is_beyond_is_told_the_furthest_first() -> None:
+def test_what_is_beyond_is_reported_the_furthest_first() -> None:
     inside = {"groups": 100.0, "devices": 2.0}
     assert beyond(RANGES, inside) == []
     outside = beyond(RANGES, {"groups": 5.0, "devices": 24.0})

@@ -16,7 +16,7 @@ def test_its_card_comes_back(tmp_path: Path) -> None:
     assert check_policy(path, "mine") == small_card().to_json()
 
 
-def test_what_is_wrong_is_told_by_the_name_that_it_was_sent_with(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_by_the_name_that_it_was_sent_with(tmp_path: Path) -> None:
     path = tmp_path / "policy"
     path.write_bytes(changed("version", 9))
     with pytest.raises(SettingsError, match=r"^mine\.safetensors: its version is 9; allowed: version 3$"):

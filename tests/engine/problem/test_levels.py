@@ -26,8 +26,8 @@ def test_a_coarse_placement_counts_in_the_finer_groups(seed: int, level: int) ->
     again = problem.simulator.evaluate(placements[:, inside])
     assert np.array_equal(again.step_time_us, evaluations.step_time_us)
     assert np.array_equal(again.peak_bytes, evaluations.peak_bytes)
-    told = [event.placement for event in heard if isinstance(event, Episode)]
-    assert told == placements[:, inside].tolist()
+    reported = [event.placement for event in heard if isinstance(event, Episode)]
+    assert reported == placements[:, inside].tolist()
 
 
 def test_good_placements_are_kept_in_the_finer_groups() -> None:

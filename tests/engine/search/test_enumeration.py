@@ -112,7 +112,7 @@ def test_a_budget_too_small_is_refused_with_the_number_of_placements() -> None:
     assert problem.ledger.used == 2
 
 
-def test_a_number_of_placements_beyond_all_budgets_is_told() -> None:
+def test_a_number_of_placements_beyond_all_budgets_is_reported() -> None:
     problem = small_problem(3, ops=200)
     with pytest.raises(SettingsError, match=r"more than 1e\+18 placements"):
         Exhaustive().place(problem, np.random.default_rng(0), lambda: False)

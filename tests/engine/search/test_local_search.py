@@ -133,7 +133,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     again.report_to(heard.append)
     second.place(again, np.random.default_rng(99), lambda: False)
     assert again.ledger.used == whole.ledger.used == 3000
-    rows = [[without_time(event) for event in told if isinstance(event, Episode)] for told in (heard, uncut)]
+    rows = [[without_time(event) for event in reported if isinstance(event, Episode)] for reported in (heard, uncut)]
     assert rows[0] == rows[1]
 
 

@@ -61,20 +61,20 @@ def test_where_something_can_pass_in_no_time_every_device_is_its_own() -> None:
     assert interchangeable_devices(problem).tolist() == [0, 1, 2]
 
 
-def test_pins_tell_devices_apart() -> None:
+def test_pins_distinguish_devices() -> None:
     problem = small_problem(1, devices=3, cpu=False, pins=True, latency_us=1.0)
     assert interchangeable_devices(problem).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("matrix", ["bandwidth_bytes_per_us", "latency_us"])
-def test_links_tell_devices_apart(matrix: str) -> None:
+def test_links_distinguish_devices(matrix: str) -> None:
     problem = small_problem(1, devices=3, cpu=False, latency_us=1.0)
     links = np.array(getattr(problem.cluster, matrix))
     links[0, 1] = 5.0
     assert interchangeable_devices(problem_on(problem, **{matrix: links})).tolist() == [0, 1, 2]
 
 
-def test_memory_tells_devices_apart() -> None:
+def test_memory_distinguishes_devices() -> None:
     problem = small_problem(1, devices=3, cpu=False, latency_us=1.0)
     small = (*problem.cluster.devices[:2], Device("/device:GPU:2", "GPU", 10))
     assert interchangeable_devices(problem_on(problem, devices=small)).tolist() == [0, 0, 1]

@@ -99,7 +99,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_told_in_one_sentence(name: str) -> None:
+def test_bad_input_is_reported_in_one_sentence(name: str) -> None:
     act: Callable[[], None] = BAD[name][0]
     with pytest.raises(PlacetoError) as raised:
         act()

@@ -184,8 +184,8 @@ def test_the_trace_says_how_often_something_is_sent() -> None:
     trace = timeline_to_trace(timeline, graph, costs, cluster)
     assert isinstance(trace, dict) and isinstance(trace["traceEvents"], list)
     spans = [event for event in trace["traceEvents"] if isinstance(event, dict) and event.get("pid") == 2]
-    told = {event["name"]: event["args"] for event in spans if event["ph"] == "X"}
-    sent, signal = told["a:0"], told["^b"]
+    reported = {event["name"]: event["args"] for event in spans if event["ph"] == "X"}
+    sent, signal = reported["a:0"], reported["^b"]
     assert isinstance(sent, dict) and sent["times"] == N and sent["bytes"] == 1000
     assert isinstance(signal, dict) and "times" not in signal
 

@@ -109,7 +109,7 @@ def test_the_published_convolutional_cells_are_the_papers() -> None:
         ("cifar10", "cells", 0, "cells: 0; allowed: an integer from 1 to 32"),
     ],
 )
-def test_what_is_no_cell_is_told(model: str, field: str, value: object, message: str) -> None:
+def test_what_is_no_cell_is_reported(model: str, field: str, value: object, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         ZOO[model].settings({field: value})  # type: ignore[dict-item]  # wrong types are part of the table
     assert str(caught.value) == message

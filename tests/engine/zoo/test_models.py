@@ -78,7 +78,7 @@ def test_inception_is_a_whole_training_step(inception: Ops) -> None:
     assert len(inception) == INCEPTION_OPS
 
 
-def test_inceptions_names_tell_block_and_branch(inception: Ops) -> None:
+def test_inceptions_names_hold_block_and_branch(inception: Ops) -> None:
     assert {"train_step", "loss", "mixed_17_2/branch_2/conv_7x1_a/conv"} <= set(inception)
     block = r"(stem|mixed_\d+_(\d|reduction)/branch_\d|mixed_\d+_(\d|reduction)/concat(/axis|_grad)?)(/.*)?"
     assert unexpected(inception, OF + block, *AROUND) == []
@@ -101,7 +101,7 @@ def test_nasnet_has_the_papers_cells(built: dict[str, Ops]) -> None:
     assert len(ops) == NASNET_OPS
 
 
-def test_nasnets_names_tell_cell_branch_and_side(built: dict[str, Ops]) -> None:
+def test_nasnets_names_hold_cell_branch_and_side(built: dict[str, Ops]) -> None:
     ops = built["nasnet"]
     assert ops["cell_3/branch_2/left/pool"] == "AvgPool"
     assert ops["stem/reduction_cell_1/branch_1/right/separable_1/depthwise/conv"] == "DepthwiseConv2dNative"
@@ -137,7 +137,7 @@ def test_attention_by_dot_products_has_no_weights(built: dict[str, Ops]) -> None
     assert outside == {name for name in additive if not re.search("attention|clipping|AddN", name)}
 
 
-def test_nmts_names_tell_layer_and_step(built: dict[str, Ops]) -> None:
+def test_nmts_names_hold_layer_and_step(built: dict[str, Ops]) -> None:
     for name in ("nmt", "nmt_4_layers", "nmt_dot"):
         part = r"((encoder|decoder)/(embedding|layer_\d)|attention|softmax)/.+"
         of = r"(gradients/|optimizer/update_|clipping/)?"

@@ -26,7 +26,7 @@ def test_the_samples_are_the_zoo() -> None:
     assert list(api.samples()) == ["inception_v3", "nasnet", "nmt", "nmt_4_layers", "ptb", "cifar10", "tiny_cnn"]
 
 
-def test_an_unknown_name_is_told(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         build_graph("resnet", tmp_path / "graph.pb")
     assert str(caught.value) == f"name: no graph resnet; allowed: {', '.join(ZOO)}"
@@ -55,7 +55,7 @@ def test_an_unknown_name_is_told(tmp_path: Path) -> None:
         ("nmt_4_layers", {"steps": 0}, "steps: 0; allowed: an integer from 1 to 256"),
     ],
 )
-def test_a_setting_that_is_not_allowed_is_told(
+def test_a_setting_that_is_not_allowed_is_reported(
     name: str, settings: dict[str, Json], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -69,7 +69,7 @@ def test_the_same_graph_is_built_every_time(tiny_cnn_path: Path, tmp_path: Path)
     assert (tmp_path / "again.pb").read_bytes() == tiny_cnn_path.read_bytes()
 
 
-def test_the_command_line_builds_what_it_is_told_and_tells_its_progress(
+def test_the_command_line_builds_what_is_asked_and_reports_its_progress(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "graph.pb"

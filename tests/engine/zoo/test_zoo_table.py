@@ -25,10 +25,10 @@ def test_the_tiny_network_by_hand() -> None:
 def test_the_page_has_a_line_for_each_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     step_time_us = dict.fromkeys(COSTED_KINDS, 5e5)
     monkeypatch.setattr(zoo_table, "_figures", lambda row: Figures(row, 14_236, 10**9, 7, 10**9, 10**10, step_time_us))
-    told: list[str] = []
-    text = zoo_table.run(tmp_path / "new", told.append)
+    reported: list[str] = []
+    text = zoo_table.run(tmp_path / "new", reported.append)
     assert (tmp_path / "new" / "zoo.md").read_text() == text
-    assert told == [row.command for row in ROWS]
+    assert reported == [row.command for row in ROWS]
     for row in ROWS:
         assert text.count(f"\n| `{row.command}` |") == 2
     assert "+10%" in text, "of the paper's 12,942 ops"

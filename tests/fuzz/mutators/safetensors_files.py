@@ -32,14 +32,14 @@ def change_our_text(content: bytes, other: bytes, rng: Random) -> bytes:
     """Change the JSON that the header holds as a text: version, settings, card."""
     header, numbers = parts(content)
     try:
-        told = json.loads(header)
-        text = told["__metadata__"]["placeto"].encode()
+        reported = json.loads(header)
+        text = reported["__metadata__"]["placeto"].encode()
         second = json.loads(parts(other)[0])["__metadata__"]["placeto"].encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return content
     changed = rng.choice(json_texts.MUTATORS)(text, second, rng)
-    told["__metadata__"]["placeto"] = changed.decode("utf-8", "replace")
-    return whole(json.dumps(told).encode(), numbers)
+    reported["__metadata__"]["placeto"] = changed.decode("utf-8", "replace")
+    return whole(json.dumps(reported).encode(), numbers)
 
 
 def change_numbers(content: bytes, other: bytes, rng: Random) -> bytes:

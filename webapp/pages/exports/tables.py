@@ -35,14 +35,14 @@ def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def _episodes(run: Run) -> str:
-    """Of a thinned run those that are left."""
+    """One row an episode; a thinned run has lost some."""
     return _table(
         run, EPISODE_COLUMNS, ([event[name] for name in EPISODE_COLUMNS] for event in _events(run, "episode"))
     )
 
 
 def _methods(run: Run) -> str:
-    """Of an event of an earlier version nothing is known but its times."""
+    """One row a baseline, and one for the run. Events of earlier versions have times only."""
     report = Answer.objects.filter(run=run).values_list("report", flat=True).first()
     own = {
         **(report if isinstance(report, dict) else {}),
@@ -51,8 +51,8 @@ def _methods(run: Run) -> str:
         "evaluations": run.evaluations_used,
         "note": f"this run: {run.status}{_pins_words(run)}",
     }
-    told = [*_events(run, "baseline"), own]
-    rows = ([{**event, **_largest(event)}.get(column) for column in METHOD_COLUMNS] for event in told)
+    reports = [*_events(run, "baseline"), own]
+    rows = ([{**event, **_largest(event)}.get(column) for column in METHOD_COLUMNS] for event in reports)
     return _table(run, METHOD_COLUMNS, rows)
 
 

@@ -22,7 +22,7 @@ def levels_of(sample: tuple[ComputationGraph, Costs], shown: int) -> tuple[Level
     return Levels.of(sample[0], nested, nested[shown % len(nested)]), nested
 
 
-def slowly_told(nested: tuple[Grouping, ...], shown: int, device_of_op: np.ndarray) -> SplitPlacement:
+def slowly_split(nested: tuple[Grouping, ...], shown: int, device_of_op: np.ndarray) -> SplitPlacement:
     """The obviously right twin of `Levels.told`: group by group."""
 
     def device(level: int, group: int) -> int:
@@ -32,14 +32,14 @@ def slowly_told(nested: tuple[Grouping, ...], shown: int, device_of_op: np.ndarr
     def inside(level: int, group: int) -> int:
         return int(nested[level - 1].group_of_op[nested[level].group_of_op == group][0])
 
-    told = SplitPlacement([device(shown, group) for group in range(nested[shown].group_count)])
+    reported = SplitPlacement([device(shown, group) for group in range(nested[shown].group_count)])
     for level in range(shown + 1, len(nested)):
         groups = range(nested[level].group_count)
         part = [device(level, group) for group in groups if device(level - 1, inside(level, group)) == SPLIT]
         if not part:
             break
-        told.parts.append(part)
-    return told
+        reported.parts.append(part)
+    return reported
 
 
 @given(random_graphs(most_ops=24), st.integers(0, 5), st.integers(0, 99))
@@ -56,7 +56,7 @@ def test_levels_come_back_from_the_database(sample: tuple[ComputationGraph, Cost
 
 
 @given(random_graphs(most_ops=24), st.integers(0, 5), st.integers(0, 99), st.floats(0, 1))
-def test_a_placement_is_told_by_groups_and_parts(
+def test_a_placement_is_split_into_groups_and_parts(
     sample: tuple[ComputationGraph, Costs], shown: int, seed: int, moved: float
 ) -> None:
     levels, nested = levels_of(sample, shown)
@@ -64,22 +64,22 @@ def test_a_placement_is_told_by_groups_and_parts(
     units = nested[-1].group_count
     placement = np.where(rng.random(units) < moved, rng.integers(0, 3, units), 0).astype(np.int32)
     device_of_op = placement[nested[-1].group_of_op]
-    told = levels.told(placement)
-    assert told == slowly_told(nested, levels.shown, device_of_op)
-    np.testing.assert_array_equal(levels.units(told), placement)
+    reported = levels.told(placement)
+    assert reported == slowly_split(nested, levels.shown, device_of_op)
+    np.testing.assert_array_equal(levels.units(reported), placement)
     prepared = PreparedGraph(*sample, nested[levels.shown], levels=levels)
-    np.testing.assert_array_equal(prepared.device_of_op(told), device_of_op)
-    assert prepared.by_groups(device_of_op) == told
+    np.testing.assert_array_equal(prepared.device_of_op(reported), device_of_op)
+    assert prepared.by_groups(device_of_op) == reported
 
 
 @given(random_graphs(most_ops=24), st.integers(0, 5))
 def test_another_number_of_groups_or_parts_is_refused(sample: tuple[ComputationGraph, Costs], shown: int) -> None:
     levels, nested = levels_of(sample, shown)
-    told = levels.told((np.arange(nested[-1].group_count) % 2).astype(np.int32))
-    groups = told.device_of_group
-    wrong = [SplitPlacement([*groups, 0], told.parts), SplitPlacement(groups, [*told.parts, [0]])]
-    for level, part in enumerate(told.parts):
-        shorter = [*told.parts[:level], part[1:], *told.parts[level + 1 :]]
+    reported = levels.told((np.arange(nested[-1].group_count) % 2).astype(np.int32))
+    groups = reported.device_of_group
+    wrong = [SplitPlacement([*groups, 0], reported.parts), SplitPlacement(groups, [*reported.parts, [0]])]
+    for level, part in enumerate(reported.parts):
+        shorter = [*reported.parts[:level], part[1:], *reported.parts[level + 1 :]]
         wrong.append(SplitPlacement(groups, shorter))
     for placement in wrong:
         with pytest.raises(PlacementError, match="one for each group or part"):

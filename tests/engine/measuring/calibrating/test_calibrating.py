@@ -43,8 +43,8 @@ def test_this_machine_becomes_a_cluster(
     )
     path = tmp_path / "machine.json"
     assert main(["calibrate", "--device", "cpu", "--out", str(path), "--rounds", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "bandwidth_bytes_per_us: " in told and "measured_over_simulated: " in told
+    reported = capsys.readouterr().out
+    assert "bandwidth_bytes_per_us: " in reported and "measured_over_simulated: " in reported
     cluster = parse_cluster(path.read_text())
     assert [device.name for device in cluster.devices] == ["/device:CPU:0", "/device:CPU:1"]
     assert cluster.calibration is not None
@@ -79,7 +79,7 @@ def test_the_checked_placements_are_of_the_first_two_devices(groups: int, device
         assert placements.sum(axis=1)[1:4].tolist() == [30, 20, 10] and len(np.unique(placements, axis=0)) == 8
 
 
-def test_a_run_on_a_calibrated_cluster_tells_its_error_band(tmp_path: Path) -> None:
+def test_a_run_on_a_calibrated_cluster_reports_its_error_band(tmp_path: Path) -> None:
     prepared, cluster = two_ops(tmp_path), parse_cluster("2xCPU")
     figures = {ERROR_BAND: MeasuredFigure(1.5, 1.2, 2.0, "by hand")}
     measured = dataclasses.replace(cluster, calibration=Calibration("2 × a processor", "2026-11-25", figures))

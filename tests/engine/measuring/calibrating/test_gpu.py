@@ -33,19 +33,19 @@ def test_all_trials_run_on_torchs_device_that_every_machine_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gpu_trials_in_child, "COPIES", 2)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     order: dict[str, Json] = {"devices": ["cpu", "cpu"], "rounds": 2, "steps": 1, "with_ops": True}
     order["sizes"] = dataclasses.asdict(SMALL)
 
     def report(_stage: str, done: int, total: int) -> None:
-        told.append((done, total))
+        reported.append((done, total))
 
     arrays, _ = gpu_trials_in_child.gpu_trials_in_child(order, tmp_path, report)
     times = {name: array.astype(np.float64) for name, array in arrays.items()}
     assert {trials.op_trial(op.name, 1) for op in SMALL.ops()} < set(times)
     assert {peak_trial(each, 1) for each in HALF_TYPES} < set(times)
     assert all(rounds.shape == (2,) and (rounds > 0).all() for rounds in times.values())
-    assert told[-1] == (3 * len(times), 3 * len(times))
+    assert reported[-1] == (3 * len(times), 3 * len(times))
 
 
 @pytest.mark.parametrize("type_", sorted(gpu_trials_in_child.MAKERS))

@@ -33,7 +33,7 @@ def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | No
     return heard
 
 
-def told(events: Heard) -> Heard:
+def reported(events: Heard) -> Heard:
     """The events without their seconds."""
     return [replace(event, elapsed_seconds=0.0) if isinstance(event, Episode | Update) else event for event in events]
 
@@ -67,12 +67,12 @@ def test_the_learning_rate_falls_in_steps() -> None:
 def test_two_chains_are_placed_better_than_at_random(method: str, seed: int) -> None:
     """The RNN finds better ones than chance does; the other learns where to look, and finds nearly as good ones."""
     learned, drawn = two_chains(length=8, evaluations=800), two_chains(length=8, evaluations=800)
-    told = place(method, learned, seed=seed)
+    reported = place(method, learned, seed=seed)
     place("random", drawn, seed=seed)
     assert learned.ledger.best_step_time_us is not None and drawn.ledger.best_step_time_us is not None
     most = {"rnn": 0.8, "hierarchical": 1.2}[method]
     assert learned.ledger.best_step_time_us < most * drawn.ledger.best_step_time_us
-    late = [event.step_time_us for event in told if isinstance(event, Episode)][-100:]
+    late = [event.step_time_us for event in reported if isinstance(event, Episode)][-100:]
     assert np.mean(late) < 0.85 * drawn.ledger.mean_step_time_us
 
 
@@ -89,10 +89,10 @@ def test_the_policy_does_not_collapse(method: str) -> None:
         return evaluate(placements)
 
     problem.evaluate_episodes = noted  # type: ignore[method-assign, assignment]
-    told = place(method, problem, {"hidden_width": 16})
+    reported = place(method, problem, {"hidden_width": 16})
     for tenth in np.array_split(np.array(drawn), 10):
         assert len(np.unique(tenth, axis=0)) >= 0.5 * len(tenth)
-    entropies = [event.entropy for event in told if isinstance(event, Update) and event.entropy is not None]
+    entropies = [event.entropy for event in reported if isinstance(event, Update) and event.entropy is not None]
     assert min(entropies[: round(0.9 * len(entropies))]) >= 0.05
 
 
@@ -161,7 +161,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(method: str, preset: 
         placer = resumable(make_placer(method, settings))
         placer.resume(state.state)
         placer.place(other, np.random.default_rng(99), lambda: False)  # the state's generator counts
-        assert told(rest) == told(heard[before:])
+        assert reported(rest) == reported(heard[before:])
 
 
 @METHODS

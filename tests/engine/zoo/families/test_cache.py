@@ -51,7 +51,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     return made
 
 
-class Told:
+class Reported:
     """What was told, without the counts."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class Told:
             self.lines.append(stage)
 
 
-def prepared(cache: Path, told: Told | None = None, **rest: Any) -> PreparedFamily:
-    return prepared_family("ptb", cache, told or Told(), count=4, **rest)
+def prepared(cache: Path, reported: Reported | None = None, **rest: Any) -> PreparedFamily:
+    return prepared_family("ptb", cache, reported or Reported(), count=4, **rest)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_a_file_of_no_use_is_refused_and_built_again(
         read_cached(path, WANTED)
     assert str(caught.value) == f"{path.name}: {what}; allowed: a file that the engine has written"
     children.made.clear()
-    told = Told()
-    family = prepared(tmp_path, told)
+    reported = Reported()
+    family = prepared(tmp_path, reported)
     assert children.made == ["ptb-00"]
-    assert told.lines == [f"{path.name}: {what}; it is built again"]
+    assert reported.lines == [f"{path.name}: {what}; it is built again"]
     assert family.train[0].graph.name == "ptb-00"
     assert read_cached(path, WANTED) is not None
 
@@ -159,29 +159,29 @@ def test_another_seed_setting_recipe_or_version_is_another_file(
     assert len(list(tmp_path.iterdir())) == 20
 
 
-def test_a_cache_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError) as caught:
         prepared(tmp_path / "file")
     assert str(caught.value) == f"{tmp_path / 'file'}: the folder cannot be made: File exists; allowed: a folder"
 
 
-def test_every_member_is_told_in_the_callers_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_member_is_reported_in_the_callers_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(function: str, order: dict[str, Any], limits: object, **rest: Any) -> Results:
         for index in range(len(order["members"])):
             rest["report_progress"]("name", index + 1, 2)
         return Children().run(function, order, limits)
 
     monkeypatch.setattr(parents_side, "run_in_child", run)
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     threads = set()
 
     def hear(*line: Any) -> None:
-        told.append(line)
+        reported.append(line)
         threads.add(threading.current_thread())
 
     prepared_family("ptb", tmp_path, hear, count=4)
-    assert told == [("preparing ptb", done, 4) for done in range(5)]
+    assert reported == [("preparing ptb", done, 4) for done in range(5)]
     assert threads == {threading.main_thread()}
 
 

@@ -23,17 +23,17 @@ class StoppedError(Exception):
     """What the pulse raises."""
 
 
-def test_an_exception_from_the_pulse_ends_children_that_tell_nothing(tmp_path: Path) -> None:
-    told = [tmp_path / "first", tmp_path / "second"]
+def test_an_exception_from_the_pulse_ends_children_that_report_nothing(tmp_path: Path) -> None:
+    reported = [tmp_path / "first", tmp_path / "second"]
 
     def pulse() -> None:
-        if all(path.exists() for path in told):
+        if all(path.exists() for path in reported):
             raise StoppedError
 
-    orders: list[dict[str, Json]] = [{"told": str(path)} for path in told]
+    orders: list[dict[str, Json]] = [{"told": str(path)} for path in reported]
     with pytest.raises(StoppedError):
         in_children(f"{FUNCTIONS}:sleep_for_its_member", orders, "sleeping", no_progress, pulse)
-    for path in told:
+    for path in reported:
         for process in path.read_text().split()[:2]:
             wait_for(partial(is_dead, int(process)))
 

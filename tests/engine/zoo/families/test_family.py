@@ -50,10 +50,10 @@ def test_a_folder_has_the_graphs_and_says_what_they_are(folder: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_count(folder: Path, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    assert build_family("cifar10", tmp_path, lambda *line: told.append(line), seed=7, count=1) == 1
+    reported: list[tuple[str, int, int]] = []
+    assert build_family("cifar10", tmp_path, lambda *line: reported.append(line), seed=7, count=1) == 1
     assert (tmp_path / "cifar10-00.pb").read_bytes() == (folder / "cifar10-00.pb").read_bytes()
-    assert told == [("building cifar10", 0, 1), ("building cifar10", 1, 1)]
+    assert reported == [("building cifar10", 0, 1), ("building cifar10", 1, 1)]
 
 
 def test_a_prepared_graph_is_what_its_file_would_be(

@@ -132,7 +132,7 @@ def test_cifar10_draws_from_the_whole_search_space() -> None:
         ("cifar10", 2**63, 32, f"seed: {2**63}; allowed: an integer from 0 to 9223372036854775807"),
     ],
 )
-def test_what_cannot_be_is_told(family: str, seed: int, count: int, message: str) -> None:
+def test_what_cannot_be_is_reported(family: str, seed: int, count: int, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         members(family, seed, count)
     assert str(caught.value) == message
