@@ -1,14 +1,18 @@
 """What a person asks of a run, and the placement problem that it becomes."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
+from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
 from engine.errors import PlacementError, SettingsError, shortened
 from engine.events import EmitFromPlacer, Json
+from engine.files.json_text import shown
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
@@ -60,6 +64,114 @@ class RunRequest:
     def trained_policy(self) -> TrainedPolicy | None:
         """Read `policy`. Raises SettingsError if it is not a policy's file."""
         return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
+
+    def to_json(self) -> dict[str, Json]:
+        """All that is asked as JSON. The file of a policy goes beside it: `policy` is its SHA-256."""
+        start = self.start
+        return {
+            "cluster": cluster_to_json(self.cluster),
+            "method": self.method,
+            "evaluations": self.budget.evaluations,
+            "seconds": self.budget.seconds,
+            "seed": self.seed,
+            "settings": dict(self.settings),
+            "drop_devices": self.drop_devices,
+            "baselines": list(self.baselines),
+            "policy": None if self.policy is None else digest_of(self.policy),
+            "start": None if start is None else {"device_of_group": [*start.device_of_group], "parts": [*start.parts]},
+            "pins": {str(group): device for group, device in self.pins.items()},
+            "robust": self.robust,
+            "robustness": self.robustness,
+            "prefer": self.prefer.words,
+        }
+
+    @staticmethod
+    def from_json(value: Json, policy: bytes | None = None) -> "RunRequest":
+        """The inverse of `to_json`, with the file of its policy. Optional fields may be missing.
+
+        Raises SettingsError for an unknown, missing or wrong field and for another policy, and as a new request does.
+        """
+        asked = _fields_of(value)
+        if asked.get("policy") != (None if policy is None else digest_of(policy)):
+            allowed = "the file with the SHA-256 that the request names"
+            raise SettingsError("this is another policy, or none", where="request.policy", allowed=allowed)
+        optional = ("settings", "drop_devices", "robust", "robustness")
+        named: dict[str, Any] = {name: asked[name] for name in optional if name in asked}
+        if "baselines" in asked:
+            named["baselines"] = tuple(asked["baselines"])
+        if "prefer" in asked:
+            named["prefer"] = Preference.of_words(asked["prefer"])
+        if asked.get("start") is not None:
+            named["start"] = SplitPlacement(**asked["start"])
+        if "pins" in asked:
+            named["pins"] = {int(group): device for group, device in asked["pins"].items()}
+        budget = Budget(asked["evaluations"], asked.get("seconds"))
+        cluster = cluster_of_json(asked["cluster"])
+        return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
+
+
+def digest_of(policy: bytes) -> str:
+    """The SHA-256 that names the file of a policy."""
+    return hashlib.sha256(policy).hexdigest()
+
+
+def _is_integer(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_integers(value: Json) -> bool:
+    return isinstance(value, list) and all(map(_is_integer, value))
+
+
+def _is_start(value: Json) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"device_of_group", "parts"}:
+        return False
+    parts = value["parts"]
+    return _are_integers(value["device_of_group"]) and isinstance(parts, list) and all(map(_are_integers, parts))
+
+
+def _are_pins(value: Json) -> bool:
+    return isinstance(value, dict) and all(
+        group.isascii() and group.isdecimal() and len(group) < 10 and _is_integer(device)
+        for group, device in value.items()
+    )
+
+
+_FIELDS: Mapping[str, tuple[Callable[[Json], bool], str]] = {
+    "cluster": (lambda value: isinstance(value, dict), "cluster JSON"),
+    "method": (lambda value: isinstance(value, str), "the name of a method"),
+    "evaluations": (_is_integer, "an integer"),
+    "seconds": (lambda value: value is None or isinstance(value, float) or _is_integer(value), "a number, or null"),
+    "seed": (_is_integer, "an integer"),
+    "settings": (lambda value: isinstance(value, dict), "an object"),
+    "drop_devices": (lambda value: isinstance(value, bool), "true or false"),
+    "baselines": (
+        lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+        "a list of methods",
+    ),
+    "policy": (lambda value: value is None or isinstance(value, str), "the SHA-256 of a policy's file, or null"),
+    "start": (lambda value: value is None or _is_start(value), "an object with device_of_group and parts, or null"),
+    "pins": (_are_pins, "an object {group: device}"),
+    "robust": (lambda value: isinstance(value, bool), "true or false"),
+    "robustness": (lambda value: isinstance(value, bool), "true or false"),
+    "prefer": (lambda value: isinstance(value, str), "a preference in words"),
+}
+"""field of a request's JSON → whether it may have a value, and the allowed ones in words"""
+_REQUIRED = ("cluster", "method", "evaluations", "seed")
+
+
+def _fields_of(value: Json) -> dict[str, Any]:
+    """The fields of a request's JSON, each of its type. Raises SettingsError."""
+    if not isinstance(value, dict):
+        raise SettingsError(shown(value), where="request", allowed="an object")
+    for name in [*value, *(name for name in _REQUIRED if name not in value)]:
+        if name not in _FIELDS:
+            what = f"the field {shortened(name)} is not known"
+            raise SettingsError(what, where="request", allowed=", ".join(_FIELDS))
+        is_allowed, allowed = _FIELDS[name]
+        if not is_allowed(value.get(name)):
+            raise SettingsError(shown(value.get(name)), where=f"request.{name}", allowed=allowed)
+    return value
 
 
 class RunProblem:

@@ -1,21 +1,18 @@
-"""Runs one method with one seed in a child process: `carry_out` is the child's function."""
+"""Runs one method with one seed in a child process: `outcome_in_child` starts it, `carry_out` is its function."""
 
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from engine.child.parent import ReportProgress, Results
-from engine.clusters.parsing import parse_cluster
-from engine.comparing.listener import SINGLE_DEVICE, Listener
-from engine.comparing.outcome import Outcome
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, no_progress, run_in_child
+from engine.comparing.listener import Listener
+from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.prepared import PreparedGraph
-from engine.problem import Budget
 from engine.run import Run
 from engine.run_request import RunRequest
-from engine.search.preference import FASTEST, Preference
 
 CLOSE = 0.01
 """a run counts as arrived when the relative gap of its best to its final best is at most this"""
@@ -23,22 +20,32 @@ SECONDS_BETWEEN_SIGNS = 0.5
 """seconds between two reports of a child to its parent, which can then end it"""
 
 
-def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """The child's function; `arguments` as `arguments_of` makes them. Its result is an `Outcome` as JSON."""
-    request_json: dict[str, Any] = dict(arguments)
-    prepared = PreparedGraph.from_bytes(Path(request_json["graph"]).read_bytes())
-    request = RunRequest(
-        parse_cluster(request_json["cluster"]),
-        request_json["method"],
-        Budget(request_json["evaluations"], request_json["seconds"]),
-        request_json["seed"],
-        request_json["settings"],
-        request_json["drop_devices"],
-        (SINGLE_DEVICE,),
-        Path(request_json["policy"]).read_bytes() if "policy" in request_json else None,
-        robustness=False,
-        prefer=Preference.of_words(request_json.get("prefer", FASTEST)),
+def outcome_in_child(
+    graph: Path, request: RunRequest, policy: Path | None, report_progress: ReportProgress = no_progress
+) -> Outcome:
+    """The outcome of `request` on the prepared graph in a file, run in a bounded child.
+
+    `policy`: the file of the request's policy. Raises ChildError, LimitError.
+    """
+    arguments: dict[str, Json] = {
+        "graph": str(graph.absolute()),
+        "policy": None if policy is None else str(policy.absolute()),
+        "request": request.to_json(),
+    }
+    task = f"{request.method} with seed {request.seed}"
+    _, texts = run_in_child(
+        "engine.comparing.child:carry_out", arguments, BUDGETED_LIMITS, task=task, report_progress=report_progress
     )
+    outcome: Any = texts["outcome"]
+    return outcome_from_json(outcome)
+
+
+def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """The child's function; `arguments` as `outcome_in_child` makes them. Its result is an `Outcome` as JSON."""
+    given: dict[str, Any] = dict(arguments)
+    prepared = PreparedGraph.from_bytes(Path(given["graph"]).read_bytes())
+    policy = None if given["policy"] is None else Path(given["policy"]).read_bytes()
+    request = RunRequest.from_json(given["request"], policy)
     listener = Listener()
     ended = threading.Event()
     signs = threading.Thread(target=_give_signs, args=(listener, request, report_progress, ended), daemon=True)

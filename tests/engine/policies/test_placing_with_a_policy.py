@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -260,10 +260,10 @@ def test_a_comparison_gives_the_policy_to_those_that_take_one(tmp_path: Path, mo
     carried_out = []
 
     def in_this_process(_name: str, arguments: dict[str, Json], *_: Any, **told: Any) -> Results:
-        carried_out.append(arguments["method"])
+        carried_out.append(cast(dict[str, Json], arguments["request"])["method"])
         return carry_out(arguments, tmp_path, told["report_progress"])
 
-    monkeypatch.setattr("engine.comparing.comparison.run_in_child", in_this_process)
+    monkeypatch.setattr("engine.comparing.child.run_in_child", in_this_process)
     settings = {"placeto": ON_CPU}
     asked = api.ComparisonRequest(small_cluster(2), ("placeto", "random"), api.Budget(8), 1, settings, policy=POLICY)
     prepared = prepared_graph(8)
