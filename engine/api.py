@@ -129,6 +129,7 @@ from engine.run import Run
 from engine.run_request import (
     BASELINES,
     TRIVIAL_BASELINES,
+    GivenPolicy,
     RunRequest,
     require_can_split,
     require_measurable,
@@ -308,6 +309,7 @@ __all__ = [
     "Format",
     "Gains",
     "GivenPlacement",
+    "GivenPolicy",
     "GraphError",
     "GraphToMeasure",
     "Groups",

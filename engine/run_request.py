@@ -17,6 +17,7 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
 from engine.placers.memory import ProblemSize, require_memory
+from engine.placers.placer import Placer
 from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
@@ -32,6 +33,26 @@ TRIVIAL_BASELINES = ("single_device", "cpu_only")
 
 
 @dataclass(frozen=True, slots=True)
+class GivenPolicy:
+    """The file of a trained policy, read once. Raises SettingsError, naming `where`, if it is not a policy's file."""
+
+    blob: bytes
+    """the file's content"""
+    where: str = field(default="policy", compare=False)
+    """names the file in errors"""
+    trained: TrainedPolicy = field(init=False, repr=False, compare=False)
+    """what the file holds"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trained", TrainedPolicy.from_bytes(self.blob, self.where))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file, which names it."""
+        return hashlib.sha256(self.blob).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """One placer on one graph and cluster."""
 
@@ -44,8 +65,8 @@ class RunRequest:
     """whether to ignore the devices that the file fixes"""
     baselines: tuple[str, ...] = BASELINES
     """methods to evaluate for comparison before the run begins"""
-    policy: bytes | None = None
-    """the file of a trained policy to begin from, for a method that takes one"""
+    policy: GivenPolicy | None = None
+    """a trained policy to begin from, for a method that takes one"""
     start: SplitPlacement | None = None
     """a placement that is evaluated first: the answer is never worse, and searches begin there"""
     pins: Mapping[int, int] = field(default_factory=dict)
@@ -56,18 +77,21 @@ class RunRequest:
     """whether the report has the answer's robustness; what is `robust` always has it"""
     prefer: Preference = field(default_factory=Preference)
     """which of the run's two placements is written, and how much slower the simplest one may be"""
+    placer: Placer = field(init=False, repr=False, compare=False)
+    """the method with its settings and the policy; a run places with a copy, since a placer keeps its state"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
-        make_placer(self.method, self.settings, self.trained_policy())  # refuses wrong settings before any work
-
-    def trained_policy(self) -> TrainedPolicy | None:
-        """Read `policy`. Raises SettingsError if it is not a policy's file."""
-        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
+        policy = None if self.policy is None else self.policy.trained
+        made = make_placer(self.method, self.settings, policy)  # refuses wrong settings before any work
+        object.__setattr__(self, "placer", made)
 
     def to_json(self) -> dict[str, Json]:
         """All that is asked as JSON. The file of a policy goes beside it: `policy` is its SHA-256."""
-        start = self.start
+        start: Json = None
+        if self.start is not None:
+            parts: list[Json] = [[*part] for part in self.start.parts]
+            start = {"device_of_group": [*self.start.device_of_group], "parts": parts}
         return {
             "cluster": cluster_to_json(self.cluster),
             "method": self.method,
@@ -77,8 +101,8 @@ class RunRequest:
             "settings": dict(self.settings),
             "drop_devices": self.drop_devices,
             "baselines": list(self.baselines),
-            "policy": None if self.policy is None else digest_of(self.policy),
-            "start": None if start is None else {"device_of_group": [*start.device_of_group], "parts": [*start.parts]},
+            "policy": None if self.policy is None else self.policy.digest,
+            "start": start,
             "pins": {str(group): device for group, device in self.pins.items()},
             "robust": self.robust,
             "robustness": self.robustness,
@@ -86,13 +110,13 @@ class RunRequest:
         }
 
     @staticmethod
-    def from_json(value: Json, policy: bytes | None = None) -> "RunRequest":
-        """The inverse of `to_json`, with the file of its policy. Optional fields may be missing.
+    def from_json(value: Json, policy: GivenPolicy | None = None) -> "RunRequest":
+        """The inverse of `to_json`, with its policy. Optional fields may be missing.
 
         Raises SettingsError for an unknown, missing or wrong field and for another policy, and as a new request does.
         """
         asked = _fields_of(value)
-        if asked.get("policy") != (None if policy is None else digest_of(policy)):
+        if asked.get("policy") != (None if policy is None else policy.digest):
             allowed = "the file with the SHA-256 that the request names"
             raise SettingsError("this is another policy, or none", where="request.policy", allowed=allowed)
         optional = ("settings", "drop_devices", "robust", "robustness")
@@ -108,11 +132,6 @@ class RunRequest:
         budget = Budget(asked["evaluations"], asked.get("seconds"))
         cluster = cluster_of_json(asked["cluster"])
         return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
-
-
-def digest_of(policy: bytes) -> str:
-    """The SHA-256 that names the file of a policy."""
-    return hashlib.sha256(policy).hexdigest()
 
 
 def _is_integer(value: Json) -> bool:
@@ -231,7 +250,7 @@ class RunProblem:
 
     def _require_memory(self, groups: int, devices: int) -> None:
         request, graph = self._request, self._prepared.graph
-        settings = settings_dataclass_of(make_placer(request.method, request.settings, request.trained_policy()))
+        settings = settings_dataclass_of(request.placer)
         size = ProblemSize(groups, devices, graph.op_count, graph.edge_count)
         require_memory(request.method, PLACERS[request.method].memory, settings, size)
 

@@ -12,7 +12,7 @@ from engine.errors import PlacetoError
 from engine.events import Json
 from engine.prepared import PreparedGraph
 from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run_request import GivenPolicy, RunRequest
 
 CLOSE = 0.01
 """a run counts as arrived when the relative gap of its best to its final best is at most this"""
@@ -44,7 +44,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
     """The child's function; `arguments` as `outcome_in_child` makes them. Its result is an `Outcome` as JSON."""
     given: dict[str, Any] = dict(arguments)
     prepared = PreparedGraph.from_bytes(Path(given["graph"]).read_bytes())
-    policy = None if given["policy"] is None else Path(given["policy"]).read_bytes()
+    policy = None if given["policy"] is None else GivenPolicy(Path(given["policy"]).read_bytes())
     request = RunRequest.from_json(given["request"], policy)
     listener = Listener()
     ended = threading.Event()

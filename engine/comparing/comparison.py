@@ -16,10 +16,9 @@ from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import ChildError, LimitError, SettingsError
 from engine.events import Json
 from engine.placers.registry import PLACERS, make_placer, policy_takers
-from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run_request import RunRequest, require_placeable
+from engine.run_request import GivenPolicy, RunRequest, require_placeable
 from engine.search.preference import Preference
 
 MOST_SEEDS = 1000
@@ -39,8 +38,8 @@ class ComparisonRequest:
     """settings of each method, over its defaults"""
     drop_devices: bool = False
     """whether to ignore the devices that the file fixes"""
-    policy: bytes | None = None
-    """the file of a trained policy, given to the methods that take one"""
+    policy: GivenPolicy | None = None
+    """a trained policy, given to the methods that take one"""
     prefer: Preference = field(default_factory=Preference)
     """how much slower the simplest placement of a row may be than the row's own"""
 
@@ -49,7 +48,7 @@ class ComparisonRequest:
             raise SettingsError(f"{self.seeds}", where="seeds", allowed=f"1 to {MOST_SEEDS}", field="seeds")
         if not self.methods:
             raise SettingsError("no method is given", where="methods", allowed="at least one method", field="methods")
-        policy = self.trained_policy()
+        policy = None if self.policy is None else self.policy.trained
         for method in self.methods:
             if self.methods.count(method) > 1:
                 what = f"{method} is listed twice"
@@ -64,10 +63,6 @@ class ComparisonRequest:
         if policy is not None and not any(map(self.takes_policy, self.methods)):
             allowed = f"one of the methods {', '.join(policy_takers())} among those compared"
             raise SettingsError("no method takes it", where="policy", allowed=allowed, field="policy")
-
-    def trained_policy(self) -> TrainedPolicy | None:
-        """Read `policy`. Raises SettingsError if it is not a policy's file."""
-        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
 
     def takes_policy(self, method: str) -> bool:
         """Whether `method` begins from `policy`."""

@@ -9,7 +9,7 @@ from engine import VERSION
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.files.whole_files import write_whole
-from engine.run_request import RunRequest, digest_of
+from engine.run_request import GivenPolicy, RunRequest
 from engine.search.preference import FASTEST
 
 KEY_LENGTH = 24
@@ -30,11 +30,11 @@ class WorkFolder:
             write_whole(path, blob)
         return path
 
-    def keep_policy(self, blob: bytes) -> Path:
+    def keep_policy(self, policy: GivenPolicy) -> Path:
         """Store a policy for the children; returns its file."""
-        path = self.folder / _policy_name(digest_of(blob))
+        path = self.folder / _policy_name(policy.digest)
         if not path.exists():
-            write_whole(path, blob)
+            write_whole(path, policy.blob)
         return path
 
     def path_of(self, graph: Path, request: RunRequest) -> Path:

@@ -6,12 +6,12 @@ from engine.clusters.cluster import Contention, MemoryModel
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.placers.registry import PLACERS
 from engine.problem import Budget
-from engine.run_request import BASELINES, RunRequest
+from engine.run_request import BASELINES, GivenPolicy, RunRequest
 from engine.search.preference import Preference
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.policies.small_policies import small_policy
 
-POLICY = small_policy().to_bytes()
+POLICY = GivenPolicy(small_policy().to_bytes())
 WORDS = ("fastest", "simplest", "simplest=0%", "simplest=2.5%", "simplest=0.0001%", "simplest=100%")
 
 

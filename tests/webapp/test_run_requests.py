@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from engine import api
+from engine.placers.placer import Placer
+from engine.placers.registry import make_placer
 from tests.engine.drawn_requests import POLICY, drawn_request
 from webapp.comparisons import lifecycle as comparisons
 from webapp.comparisons import requests as comparison_requests
@@ -17,13 +19,13 @@ from webapp.policies.models import Policy
 from webapp.runs.baselines import BASELINES
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Run
+from webapp.runs.placing import place_run
 from webapp.runs.requests import new_start, request_of
 
 
 @pytest.fixture
 def policy(data_folder: Path) -> Policy:
-    card = api.read_policy(POLICY, "policy").card.to_json()
-    return keep_file("small", Policy.UPLOADED, POLICY, card, uuid.uuid4())
+    return keep_file("small", Policy.UPLOADED, POLICY.blob, POLICY.trained.card.to_json(), uuid.uuid4())
 
 
 @pytest.mark.parametrize("seeds", [range(12), range(12, 24)])
@@ -40,12 +42,33 @@ def test_a_run_gives_its_request_back(seeds: range, run: Run, policy: Policy) ->
         assert again.policy == asked.policy
 
 
-def test_a_policy_that_has_been_deleted_is_named(ready_graph: Graph, policy: Policy) -> None:
-    asked = api.RunRequest(api.parse_cluster("2xK80"), "placeto", api.Budget(9), 0, policy=POLICY)
-    row = start(ready_graph, asked, policy)
-    Run.objects.filter(id=row.id).update(policy=None)
-    with pytest.raises(api.SettingsError, match=r"^small: it has been deleted; allowed: an existing policy$"):
-        request_of(Run.objects.get(id=row.id))
+@pytest.mark.usefixtures("transactional_db")
+def test_a_run_reads_its_policy_and_makes_its_placer_once(
+    real_graph: Graph, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = real_graph.prepared.value.grouping.group_count
+    cluster, placement = api.parse_cluster("2xK80"), api.SplitPlacement([0] * groups)
+    asked = api.RunRequest(cluster, "auto", api.Budget(5), 0, policy=POLICY, start=placement, pins={0: 0})
+    run = start(real_graph, asked, policy, new_start(asked, "a start", None, ""))
+    read: list[str] = []
+    made: list[str] = []
+
+    def counted_reading(blob: bytes, where: str) -> api.TrainedPolicy:
+        read.append(where)
+        return from_bytes(blob, where)
+
+    def counted_making(method: str, *more: Any) -> Placer:
+        made.append(method)
+        return make_placer(method, *more)
+
+    from_bytes = api.TrainedPolicy.from_bytes
+    monkeypatch.setattr(api.TrainedPolicy, "from_bytes", staticmethod(counted_reading))
+    for module in ("engine.run_request", "engine.run"):
+        monkeypatch.setattr(f"{module}.make_placer", counted_making)
+    assert place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.DONE, "")
+    assert (read, made.count("auto"), sorted(set(made))) == (["policy"], 1, sorted({"auto", *BASELINES}))
 
 
 def test_each_cell_of_a_comparison_is_a_run_with_the_comparisons_request(ready_graph: Graph, policy: Policy) -> None:

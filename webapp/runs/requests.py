@@ -35,13 +35,13 @@ def request_of(run: Run) -> api.RunRequest:
     return api.RunRequest.from_json(asked, _policy_of(run))
 
 
-def _policy_of(run: Run) -> bytes | None:
+def _policy_of(run: Run) -> api.GivenPolicy | None:
     if not run.policy_digest:
         return None
     file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
     if file is None:
         raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="an existing policy")
-    return bytes(file.blob)
+    return api.GivenPolicy(bytes(file.blob))
 
 
 def request_from(
@@ -60,7 +60,7 @@ def request_from(
     )
 
 
-def new_start(request: api.RunRequest, words: str, from_run: Run, from_token: str) -> RunStart:
+def new_start(request: api.RunRequest, words: str, from_run: Run | None, from_token: str) -> RunStart:
     """The start of `request`, which has one, as a row that is not stored yet."""
     start = request.start
     assert start is not None
