@@ -14,8 +14,6 @@ from engine.prepared import PreparedGraph
 from engine.run import Run
 from engine.run_request import GivenPolicy, RunRequest
 
-CLOSE = 0.01
-"""a run counts as arrived when the relative gap of its best to its final best is at most this"""
 SECONDS_BETWEEN_SIGNS = 0.5
 """seconds between two reports of a child to its parent, which can then end it"""
 
@@ -69,45 +67,10 @@ def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener)
         report = run.execute(None)
     except PlacetoError as error:
         report, reason = run.closest(), str(error)
-    seconds = time.monotonic() - began
-    return _outcome(request, listener, report, reason, seconds)
-
-
-def _outcome(
-    request: RunRequest, listener: Listener, report: dict[str, Json] | None, reason: str, seconds: float
-) -> Outcome:
-    reported: dict[str, Any] = report or {}
-    curve = listener.curve
-    feasible = not reason
-    step_time_us: float | None = reported.get("step_time_us")
-    evaluations: int = reported.get("evaluations", 0)
-    reached = None
-    if feasible and step_time_us is not None:
-        curve.note(evaluations, step_time_us)
-        reached = curve.evaluations_to_reach(step_time_us * (1 + CLOSE))
-    return Outcome(
-        method=request.method,
-        seed=request.seed,
-        step_time_us=step_time_us,
-        feasible=feasible,
-        reason=reason,
-        peak_bytes=tuple(reported.get("peak_bytes", ())),
-        evaluations=evaluations,
-        wall_seconds=reported.get("wall_seconds", seconds),
-        lower_bound_us=listener.lower_bound_us,
-        one_device_us=listener.one_device_us,
-        own_best_us=listener.own_best_us,
-        evaluations_to_best=reached,
-        curve=tuple(curve.points()) if feasible else (),
-        settings=listener.settings,
-        engine_version=listener.engine_version,
-        device_of_group=tuple(reported.get("device_of_group", ())),
-        parts=tuple(tuple(part) for part in reported.get("parts", ())),
-        devices_used=reported.get("devices_used"),
-        crossing_edges=reported.get("crossing_edges"),
-        verdict=reported.get("verdict"),
-        simplest=reported.get("simplest"),
-    )
+    reported: dict[str, Any] = {"wall_seconds": time.monotonic() - began, **(report or {})}
+    if not reason:
+        listener.curve.note(reported["evaluations"], reported["step_time_us"])
+    return listener.outcome(request.method, request.seed, reported, feasible=not reason, reason=reason)
 
 
 def _give_signs(
