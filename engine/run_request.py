@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -134,46 +135,44 @@ class RunRequest:
         return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
 
 
-def _is_integer(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is(*types: type) -> Callable[[Json], bool]:
+    """Whether a value is of one of `types`, where true and false are no integers."""
+    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
-def _are_integers(value: Json) -> bool:
-    return isinstance(value, list) and all(map(_is_integer, value))
+def _are(is_one: Callable[[Json], bool]) -> Callable[[Json], bool]:
+    """Whether a value is a list of such items."""
+    return lambda value: isinstance(value, list) and all(map(is_one, value))
 
 
 def _is_start(value: Json) -> bool:
     if not isinstance(value, dict) or value.keys() != {"device_of_group", "parts"}:
         return False
-    parts = value["parts"]
-    return _are_integers(value["device_of_group"]) and isinstance(parts, list) and all(map(_are_integers, parts))
+    return _are(_is(int))(value["device_of_group"]) and _are(_are(_is(int)))(value["parts"])
 
 
 def _are_pins(value: Json) -> bool:
     return isinstance(value, dict) and all(
-        group.isascii() and group.isdecimal() and len(group) < 10 and _is_integer(device)
+        group.isascii() and group.isdecimal() and len(group) < 10 and _is(int)(device)
         for group, device in value.items()
     )
 
 
 _FIELDS: Mapping[str, tuple[Callable[[Json], bool], str]] = {
-    "cluster": (lambda value: isinstance(value, dict), "cluster JSON"),
-    "method": (lambda value: isinstance(value, str), "the name of a method"),
-    "evaluations": (_is_integer, "an integer"),
-    "seconds": (lambda value: value is None or isinstance(value, float) or _is_integer(value), "a number, or null"),
-    "seed": (_is_integer, "an integer"),
-    "settings": (lambda value: isinstance(value, dict), "an object"),
-    "drop_devices": (lambda value: isinstance(value, bool), "true or false"),
-    "baselines": (
-        lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
-        "a list of methods",
-    ),
-    "policy": (lambda value: value is None or isinstance(value, str), "the SHA-256 of a policy's file, or null"),
+    "cluster": (_is(dict), "cluster JSON"),
+    "method": (_is(str), "the name of a method"),
+    "evaluations": (_is(int), "an integer"),
+    "seconds": (_is(int, float, NoneType), "a number, or null"),
+    "seed": (_is(int), "an integer"),
+    "settings": (_is(dict), "an object"),
+    "drop_devices": (_is(bool), "true or false"),
+    "baselines": (_are(_is(str)), "a list of methods"),
+    "policy": (_is(str, NoneType), "the SHA-256 of a policy's file, or null"),
     "start": (lambda value: value is None or _is_start(value), "an object with device_of_group and parts, or null"),
     "pins": (_are_pins, "an object {group: device}"),
-    "robust": (lambda value: isinstance(value, bool), "true or false"),
-    "robustness": (lambda value: isinstance(value, bool), "true or false"),
-    "prefer": (lambda value: isinstance(value, str), "a preference in words"),
+    "robust": (_is(bool), "true or false"),
+    "robustness": (_is(bool), "true or false"),
+    "prefer": (_is(str), "a preference in words"),
 }
 """field of a request's JSON → whether it may have a value, and the allowed ones in words"""
 _REQUIRED = ("cluster", "method", "evaluations", "seed")
