@@ -19,7 +19,6 @@ from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.device_kinds import CATALOGUE, OP_REST_US
 from engine.clusters.parsing import parse_cluster
-from engine.comparing.child import CLOSE
 from engine.comparing.comparison import Comparison, ComparisonRequest, ReportStanding, Standing
 from engine.comparing.figure_file import figure_file as comparison_figure
 from engine.comparing.listener import Listener as ComparisonListener
@@ -129,6 +128,7 @@ from engine.run import Run
 from engine.run_request import (
     BASELINES,
     TRIVIAL_BASELINES,
+    GivenPolicy,
     RunRequest,
     require_can_split,
     require_measurable,
@@ -258,7 +258,6 @@ __all__ = [
     "AUTO_GROUPS",
     "BASELINES",
     "BUILD_LIMITS",
-    "CLOSE",
     "CONVERSIONS",
     "FAMILY_COUNT",
     "FORMATS",
@@ -308,6 +307,7 @@ __all__ = [
     "Format",
     "Gains",
     "GivenPlacement",
+    "GivenPolicy",
     "GraphError",
     "GraphToMeasure",
     "Groups",

@@ -1,5 +1,6 @@
 """One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
+import copy
 import dataclasses
 from typing import Any, Protocol
 
@@ -92,8 +93,8 @@ class Run:
         Raises as `RunProblem`.
         """
         self._request, self._emit, self._should_stop, self._choose = request, emit, should_stop, choose
-        self._policy = request.trained_policy()
-        self._placer = make_placer(request.method, request.settings, self._policy)
+        self._policy = None if request.policy is None else request.policy.trained
+        self._placer = copy.copy(request.placer)
         placed = RunProblem(prepared, request, self._emit_from_placer, timer)
         self._problem, self._of_groups, self._levels = placed.problem, placed.of_groups, placed.levels
         if request.robust or request.robustness or choose is not None:

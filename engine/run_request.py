@@ -1,18 +1,24 @@
 """What a person asks of a run, and the placement problem that it becomes."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
+from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
 from engine.errors import PlacementError, SettingsError, shortened
 from engine.events import EmitFromPlacer, Json
+from engine.files.json_text import shown
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
 from engine.placers.memory import ProblemSize, require_memory
+from engine.placers.placer import Placer
 from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
@@ -28,6 +34,26 @@ TRIVIAL_BASELINES = ("single_device", "cpu_only")
 
 
 @dataclass(frozen=True, slots=True)
+class GivenPolicy:
+    """The file of a trained policy, read once. Raises SettingsError, naming `where`, if it is not a policy's file."""
+
+    blob: bytes
+    """the file's content"""
+    where: str = field(default="policy", compare=False)
+    """names the file in errors"""
+    trained: TrainedPolicy = field(init=False, repr=False, compare=False)
+    """what the file holds"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trained", TrainedPolicy.from_bytes(self.blob, self.where))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file, which names it."""
+        return hashlib.sha256(self.blob).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """One placer on one graph and cluster."""
 
@@ -40,8 +66,8 @@ class RunRequest:
     """whether to ignore the devices that the file fixes"""
     baselines: tuple[str, ...] = BASELINES
     """methods to evaluate for comparison before the run begins"""
-    policy: bytes | None = None
-    """the file of a trained policy to begin from, for a method that takes one"""
+    policy: GivenPolicy | None = None
+    """a trained policy to begin from, for a method that takes one"""
     start: SplitPlacement | None = None
     """a placement that is evaluated first: the answer is never worse, and searches begin there"""
     pins: Mapping[int, int] = field(default_factory=dict)
@@ -52,14 +78,118 @@ class RunRequest:
     """whether the report has the answer's robustness; what is `robust` always has it"""
     prefer: Preference = field(default_factory=Preference)
     """which of the run's two placements is written, and how much slower the simplest one may be"""
+    placer: Placer = field(init=False, repr=False, compare=False)
+    """the method with its settings and the policy; a run places with a copy, since a placer keeps its state"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
-        make_placer(self.method, self.settings, self.trained_policy())  # refuses wrong settings before any work
+        policy = None if self.policy is None else self.policy.trained
+        made = make_placer(self.method, self.settings, policy)  # refuses wrong settings before any work
+        object.__setattr__(self, "placer", made)
 
-    def trained_policy(self) -> TrainedPolicy | None:
-        """Read `policy`. Raises SettingsError if it is not a policy's file."""
-        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
+    def to_json(self) -> dict[str, Json]:
+        """All that is asked as JSON. The file of a policy goes beside it: `policy` is its SHA-256."""
+        start: Json = None
+        if self.start is not None:
+            parts: list[Json] = [[*part] for part in self.start.parts]
+            start = {"device_of_group": [*self.start.device_of_group], "parts": parts}
+        return {
+            "cluster": cluster_to_json(self.cluster),
+            "method": self.method,
+            "evaluations": self.budget.evaluations,
+            "seconds": self.budget.seconds,
+            "seed": self.seed,
+            "settings": dict(self.settings),
+            "drop_devices": self.drop_devices,
+            "baselines": list(self.baselines),
+            "policy": None if self.policy is None else self.policy.digest,
+            "start": start,
+            "pins": {str(group): device for group, device in self.pins.items()},
+            "robust": self.robust,
+            "robustness": self.robustness,
+            "prefer": self.prefer.words,
+        }
+
+    @staticmethod
+    def from_json(value: Json, policy: GivenPolicy | None = None) -> "RunRequest":
+        """The inverse of `to_json`, with its policy. Optional fields may be missing.
+
+        Raises SettingsError for an unknown, missing or wrong field and for another policy, and as a new request does.
+        """
+        asked = _fields_of(value)
+        if asked.get("policy") != (None if policy is None else policy.digest):
+            allowed = "the file with the SHA-256 that the request names"
+            raise SettingsError("this is another policy, or none", where="request.policy", allowed=allowed)
+        optional = ("settings", "drop_devices", "robust", "robustness")
+        named: dict[str, Any] = {name: asked[name] for name in optional if name in asked}
+        if "baselines" in asked:
+            named["baselines"] = tuple(asked["baselines"])
+        if "prefer" in asked:
+            named["prefer"] = Preference.of_words(asked["prefer"])
+        if asked.get("start") is not None:
+            named["start"] = SplitPlacement(**asked["start"])
+        if "pins" in asked:
+            named["pins"] = {int(group): device for group, device in asked["pins"].items()}
+        budget = Budget(asked["evaluations"], asked.get("seconds"))
+        cluster = cluster_of_json(asked["cluster"])
+        return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
+
+
+def _is(*types: type) -> Callable[[Json], bool]:
+    """Whether a value is of one of `types`, where true and false are no integers."""
+    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
+
+
+def _are(is_one: Callable[[Json], bool]) -> Callable[[Json], bool]:
+    """Whether a value is a list of such items."""
+    return lambda value: isinstance(value, list) and all(map(is_one, value))
+
+
+def _is_start(value: Json) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"device_of_group", "parts"}:
+        return False
+    return _are(_is(int))(value["device_of_group"]) and _are(_are(_is(int)))(value["parts"])
+
+
+def _are_pins(value: Json) -> bool:
+    return isinstance(value, dict) and all(
+        group.isascii() and group.isdecimal() and len(group) < 10 and _is(int)(device)
+        for group, device in value.items()
+    )
+
+
+_FIELDS: Mapping[str, tuple[Callable[[Json], bool], str]] = {
+    "cluster": (_is(dict), "cluster JSON"),
+    "method": (_is(str), "the name of a method"),
+    "evaluations": (_is(int), "an integer"),
+    "seconds": (_is(int, float, NoneType), "a number, or null"),
+    "seed": (_is(int), "an integer"),
+    "settings": (_is(dict), "an object"),
+    "drop_devices": (_is(bool), "true or false"),
+    "baselines": (_are(_is(str)), "a list of methods"),
+    "policy": (_is(str, NoneType), "the SHA-256 of a policy's file, or null"),
+    "start": (lambda value: value is None or _is_start(value), "an object with device_of_group and parts, or null"),
+    "pins": (_are_pins, "an object {group: device}"),
+    "robust": (_is(bool), "true or false"),
+    "robustness": (_is(bool), "true or false"),
+    "prefer": (_is(str), "a preference in words"),
+}
+"""field of a request's JSON → whether it may have a value, and the allowed ones in words"""
+_REQUIRED = ("cluster", "method", "evaluations", "seed")
+
+
+def _fields_of(value: Json) -> dict[str, Any]:
+    """The fields of a request's JSON, each of its type. Raises SettingsError."""
+    if not isinstance(value, dict):
+        raise SettingsError(shown(value), where="request", allowed="an object")
+    for name in [*value, *(name for name in _REQUIRED if name not in value)]:
+        if name not in _FIELDS:
+            what = f"the field {shortened(name)} is not known"
+            raise SettingsError(what, where="request", allowed=", ".join(_FIELDS))
+        is_allowed, allowed = _FIELDS[name]
+        if not is_allowed(value.get(name)):
+            raise SettingsError(shown(value.get(name)), where=f"request.{name}", allowed=allowed)
+    return value
 
 
 class RunProblem:
@@ -119,7 +249,7 @@ class RunProblem:
 
     def _require_memory(self, groups: int, devices: int) -> None:
         request, graph = self._request, self._prepared.graph
-        settings = settings_dataclass_of(make_placer(request.method, request.settings, request.trained_policy()))
+        settings = settings_dataclass_of(request.placer)
         size = ProblemSize(groups, devices, graph.op_count, graph.edge_count)
         require_memory(request.method, PLACERS[request.method].memory, settings, size)
 

@@ -55,12 +55,11 @@ def run_everything_once() -> Iterator[str]:
     nested_groupings(graph.graph, graph.costs, 2)
     settings_of_training = {**REHEARSAL, "torch_device": "cpu"}
     training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=settings_of_training)
-    policy = api.train(training, lambda _: None, lambda: False)
+    policy = api.GivenPolicy(api.train(training, lambda _: None, lambda: False))
     _explain(graph, cluster)
     for method in api.methods():
-        ways: list[tuple[dict[str, api.Json], bytes | None]] = [({"preset": name}, None) for name in method.presets]
-        ways += [({}, None)] * (not method.presets) + [({}, policy)] * method.takes_policy
-        for settings, given in ways:
+        presets: list[dict[str, api.Json]] = [{"preset": name} for name in method.presets] or [{}]
+        for settings, given in [*((preset, None) for preset in presets), *[({}, policy)] * method.takes_policy]:
             try:
                 budget = api.Budget(OF_EXHAUSTIVE if method.name == "exhaustive" else EVALUATIONS)
                 request = api.RunRequest(cluster, method.name, budget, 0, settings, policy=given)

@@ -15,19 +15,17 @@ def add_policy(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--policy", type=Path, metavar=f"POLICY{SUFFIX}", help=words)
 
 
-def policy_of(parsed: argparse.Namespace) -> bytes | None:
-    """The bytes of the file that `--policy` names. Raises SettingsError if it is no policy, OSError."""
+def policy_of(parsed: argparse.Namespace) -> api.GivenPolicy | None:
+    """The policy in the file that `--policy` names. Raises SettingsError if it is no policy, OSError."""
     if parsed.policy is None:
         return None
-    blob = read_bounded(parsed.policy)
-    api.read_policy(blob, shortened(parsed.policy.name))
-    return blob
+    return api.GivenPolicy(read_bounded(parsed.policy), shortened(parsed.policy.name))
 
 
-def print_fit(policy: bytes | None, graph_name: str, cluster: api.Cluster) -> None:
+def print_fit(policy: api.GivenPolicy | None, graph_name: str, cluster: api.Cluster) -> None:
     """Print on stderr how the training of `policy` relates to the graph and the cluster."""
     if policy is not None:
-        print(api.policy_fit(api.read_policy(policy, "policy").card, graph_name, cluster).sentences, file=sys.stderr)
+        print(api.policy_fit(policy.trained.card, graph_name, cluster).sentences, file=sys.stderr)
 
 
 def read_bounded(path: Path) -> bytes:

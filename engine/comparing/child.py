@@ -1,44 +1,49 @@
-"""Runs one method with one seed in a child process: `carry_out` is the child's function."""
+"""Runs one method with one seed in a child process: `outcome_in_child` starts it, `carry_out` is its function."""
 
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from engine.child.parent import ReportProgress, Results
-from engine.clusters.parsing import parse_cluster
-from engine.comparing.listener import SINGLE_DEVICE, Listener
-from engine.comparing.outcome import Outcome
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, no_progress, run_in_child
+from engine.comparing.listener import Listener
+from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.prepared import PreparedGraph
-from engine.problem import Budget
 from engine.run import Run
-from engine.run_request import RunRequest
-from engine.search.preference import FASTEST, Preference
+from engine.run_request import GivenPolicy, RunRequest
 
-CLOSE = 0.01
-"""a run counts as arrived when the relative gap of its best to its final best is at most this"""
 SECONDS_BETWEEN_SIGNS = 0.5
 """seconds between two reports of a child to its parent, which can then end it"""
 
 
-def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """The child's function; `arguments` as `arguments_of` makes them. Its result is an `Outcome` as JSON."""
-    request_json: dict[str, Any] = dict(arguments)
-    prepared = PreparedGraph.from_bytes(Path(request_json["graph"]).read_bytes())
-    request = RunRequest(
-        parse_cluster(request_json["cluster"]),
-        request_json["method"],
-        Budget(request_json["evaluations"], request_json["seconds"]),
-        request_json["seed"],
-        request_json["settings"],
-        request_json["drop_devices"],
-        (SINGLE_DEVICE,),
-        Path(request_json["policy"]).read_bytes() if "policy" in request_json else None,
-        robustness=False,
-        prefer=Preference.of_words(request_json.get("prefer", FASTEST)),
+def outcome_in_child(
+    graph: Path, request: RunRequest, policy: Path | None, report_progress: ReportProgress = no_progress
+) -> Outcome:
+    """The outcome of `request` on the prepared graph in a file, run in a bounded child.
+
+    `policy`: the file of the request's policy. Raises ChildError, LimitError.
+    """
+    arguments: dict[str, Json] = {
+        "graph": str(graph.absolute()),
+        "policy": None if policy is None else str(policy.absolute()),
+        "request": request.to_json(),
+    }
+    task = f"{request.method} with seed {request.seed}"
+    _, texts = run_in_child(
+        "engine.comparing.child:carry_out", arguments, BUDGETED_LIMITS, task=task, report_progress=report_progress
     )
+    outcome: Any = texts["outcome"]
+    return outcome_from_json(outcome)
+
+
+def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """The child's function; `arguments` as `outcome_in_child` makes them. Its result is an `Outcome` as JSON."""
+    given: dict[str, Any] = dict(arguments)
+    prepared = PreparedGraph.from_bytes(Path(given["graph"]).read_bytes())
+    policy = None if given["policy"] is None else GivenPolicy(Path(given["policy"]).read_bytes())
+    request = RunRequest.from_json(given["request"], policy)
     listener = Listener()
     ended = threading.Event()
     signs = threading.Thread(target=_give_signs, args=(listener, request, report_progress, ended), daemon=True)
@@ -62,45 +67,10 @@ def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener)
         report = run.execute(None)
     except PlacetoError as error:
         report, reason = run.closest(), str(error)
-    seconds = time.monotonic() - began
-    return _outcome(request, listener, report, reason, seconds)
-
-
-def _outcome(
-    request: RunRequest, listener: Listener, report: dict[str, Json] | None, reason: str, seconds: float
-) -> Outcome:
-    reported: dict[str, Any] = report or {}
-    curve = listener.curve
-    feasible = not reason
-    step_time_us: float | None = reported.get("step_time_us")
-    evaluations: int = reported.get("evaluations", 0)
-    reached = None
-    if feasible and step_time_us is not None:
-        curve.note(evaluations, step_time_us)
-        reached = curve.evaluations_to_reach(step_time_us * (1 + CLOSE))
-    return Outcome(
-        method=request.method,
-        seed=request.seed,
-        step_time_us=step_time_us,
-        feasible=feasible,
-        reason=reason,
-        peak_bytes=tuple(reported.get("peak_bytes", ())),
-        evaluations=evaluations,
-        wall_seconds=reported.get("wall_seconds", seconds),
-        lower_bound_us=listener.lower_bound_us,
-        one_device_us=listener.one_device_us,
-        own_best_us=listener.own_best_us,
-        evaluations_to_best=reached,
-        curve=tuple(curve.points()) if feasible else (),
-        settings=listener.settings,
-        engine_version=listener.engine_version,
-        device_of_group=tuple(reported.get("device_of_group", ())),
-        parts=tuple(tuple(part) for part in reported.get("parts", ())),
-        devices_used=reported.get("devices_used"),
-        crossing_edges=reported.get("crossing_edges"),
-        verdict=reported.get("verdict"),
-        simplest=reported.get("simplest"),
-    )
+    reported: dict[str, Any] = {"wall_seconds": time.monotonic() - began, **(report or {})}
+    if not reason:
+        listener.curve.note(reported["evaluations"], reported["step_time_us"])
+    return listener.outcome(request.method, request.seed, reported, feasible=not reason, reason=reason)
 
 
 def _give_signs(

@@ -1,26 +1,24 @@
 """Runs methods × seeds in child processes on all cores; it stores finished runs, and a second call continues."""
 
-import json
 import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from engine.child.parent import BUDGETED_LIMITS, run_in_child
 from engine.clusters.cluster import Cluster
-from engine.clusters.cluster_json import cluster_to_json
-from engine.comparing.outcome import Outcome, outcome_from_json
+from engine.comparing.child import outcome_in_child
+from engine.comparing.listener import SINGLE_DEVICE
+from engine.comparing.outcome import Outcome
 from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import ChildError, LimitError, SettingsError
 from engine.events import Json
 from engine.placers.registry import PLACERS, make_placer, policy_takers
-from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run_request import require_placeable
+from engine.run_request import GivenPolicy, RunRequest, require_placeable
 from engine.search.preference import Preference
 
 MOST_SEEDS = 1000
@@ -40,8 +38,8 @@ class ComparisonRequest:
     """settings of each method, over its defaults"""
     drop_devices: bool = False
     """whether to ignore the devices that the file fixes"""
-    policy: bytes | None = None
-    """the file of a trained policy, given to the methods that take one"""
+    policy: GivenPolicy | None = None
+    """a trained policy, given to the methods that take one"""
     prefer: Preference = field(default_factory=Preference)
     """how much slower the simplest placement of a row may be than the row's own"""
 
@@ -50,7 +48,7 @@ class ComparisonRequest:
             raise SettingsError(f"{self.seeds}", where="seeds", allowed=f"1 to {MOST_SEEDS}", field="seeds")
         if not self.methods:
             raise SettingsError("no method is given", where="methods", allowed="at least one method", field="methods")
-        policy = self.trained_policy()
+        policy = None if self.policy is None else self.policy.trained
         for method in self.methods:
             if self.methods.count(method) > 1:
                 what = f"{method} is listed twice"
@@ -66,13 +64,24 @@ class ComparisonRequest:
             allowed = f"one of the methods {', '.join(policy_takers())} among those compared"
             raise SettingsError("no method takes it", where="policy", allowed=allowed, field="policy")
 
-    def trained_policy(self) -> TrainedPolicy | None:
-        """Read `policy`. Raises SettingsError if it is not a policy's file."""
-        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
-
     def takes_policy(self, method: str) -> bool:
         """Whether `method` begins from `policy`."""
         return self.policy is not None and PLACERS[method].takes_policy
+
+    def run_request(self, method: str, seed: int) -> RunRequest:
+        """The request of one run of the comparison, which compares with one device alone."""
+        return RunRequest(
+            self.cluster,
+            method,
+            self.budget,
+            seed,
+            self.settings.get(method, {}),
+            self.drop_devices,
+            (SINGLE_DEVICE,),
+            self.policy if self.takes_policy(method) else None,
+            robustness=False,
+            prefer=self.prefer,
+        )
 
     def members(self) -> list[tuple[str, int]]:
         """The pairs of method and seed, the methods in their order; a deterministic method has one seed."""
@@ -126,7 +135,8 @@ class Comparison:
 
     def execute(self) -> list[Outcome]:
         """Run what is missing and return all outcomes, in the order of `ComparisonRequest.members`."""
-        outcomes = {member: self._work.read(self._arguments(*member)) for member in self._request.members()}
+        asked = {member: self._request.run_request(*member) for member in self._request.members()}
+        outcomes = {member: self._work.read(self._graph, request) for member, request in asked.items()}
         missing = [member for member, outcome in outcomes.items() if outcome is None]
         self._standing.done = len(outcomes) - len(missing)
         with ThreadPoolExecutor(self._processes) as pool:
@@ -140,24 +150,6 @@ class Comparison:
                 raise
         return [outcome for outcome in outcomes.values() if outcome is not None]
 
-    def _arguments(self, method: str, seed: int) -> dict[str, Json]:
-        budget = self._request.budget
-        begins: dict[str, Json] = {}
-        if self._policy is not None and self._request.takes_policy(method):
-            begins["policy"] = str(self._policy.absolute())
-        return {
-            "graph": str(self._graph.absolute()),
-            "cluster": json.dumps(cluster_to_json(self._request.cluster)),
-            "method": method,
-            "seed": seed,
-            "settings": dict(self._request.settings.get(method, {})),
-            "evaluations": budget.evaluations,
-            "seconds": budget.seconds,
-            "drop_devices": self._request.drop_devices,
-            **begins,
-            **({"prefer": self._request.prefer.words} if self._request.prefer != Preference() else {}),
-        }
-
     def _carry_out(self, method: str, seed: int) -> Outcome:
         def report_progress(_stage: str, done: int, total: int) -> None:
             if self._ends.is_set():
@@ -166,22 +158,14 @@ class Comparison:
                 self._standing.running[method, seed] = (done, total)
                 self._report_standing(self._standing)
 
-        arguments = self._arguments(method, seed)
-        report_progress(method, 0, self._request.budget.evaluations)
+        request = self._request.run_request(method, seed)
+        report_progress(method, 0, request.budget.evaluations)
         try:
-            _, texts = run_in_child(
-                "engine.comparing.child:carry_out",
-                arguments,
-                BUDGETED_LIMITS,
-                task=f"{method} with seed {seed}",
-                report_progress=report_progress,
-            )
+            outcome = outcome_in_child(self._graph, request, self._policy if request.policy else None, report_progress)
         except (ChildError, LimitError) as error:  # not stored, so the next call tries it again
             outcome = Outcome(method, seed, reason=str(error))
         else:
-            stored: Any = texts["outcome"]
-            outcome = outcome_from_json(stored)
-            self._work.keep(arguments, outcome)
+            self._work.keep(self._graph, request, outcome)
         with self._guard:
             del self._standing.running[method, seed]
             self._standing.done += 1

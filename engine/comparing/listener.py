@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.comparing.curve import BestSoFar
+from engine.comparing.outcome import CLOSE, Outcome
 from engine.events import Baseline, Emitted, Episode, Json, NumberedEvent, Started
 from engine.run_request import TRIVIAL_BASELINES
 
@@ -40,6 +41,46 @@ class Listener:
         curve = values["curve"]
         improvements = [(int(evaluations), float(best_us)) for evaluations, best_us in curve["improvements"]]
         return Listener(**{**values, "curve": BestSoFar(improvements, curve["evaluations"])})
+
+    def outcome(
+        self,
+        method: str,
+        seed: int,
+        report: Mapping[str, Any],
+        *,
+        feasible: bool,
+        reason: str = "",
+        ended: bool = True,
+    ) -> Outcome:
+        """The outcome of a run with these events and this report, of which fields may be missing while it works."""
+        step_time_us: float | None = report.get("step_time_us")
+        reached = None
+        if feasible and step_time_us is not None:
+            reached = self.curve.evaluations_to_reach(step_time_us * (1 + CLOSE))
+        return Outcome(
+            method=method,
+            seed=seed,
+            step_time_us=step_time_us,
+            feasible=feasible,
+            reason=reason,
+            peak_bytes=tuple(report.get("peak_bytes", ())),
+            evaluations=report.get("evaluations", 0),
+            wall_seconds=report.get("wall_seconds", self.elapsed_seconds),
+            lower_bound_us=self.lower_bound_us,
+            one_device_us=self.one_device_us,
+            own_best_us=self.own_best_us,
+            evaluations_to_best=reached,
+            curve=tuple(self.curve.points()) if feasible else (),
+            ended=ended,
+            settings=self.settings,
+            engine_version=self.engine_version,
+            device_of_group=tuple(report.get("device_of_group", ())),
+            parts=tuple(tuple(part) for part in report.get("parts", ())),
+            devices_used=report.get("devices_used"),
+            crossing_edges=report.get("crossing_edges"),
+            verdict=report.get("verdict"),
+            simplest=report.get("simplest"),
+        )
 
     def add(self, item: Emitted) -> None:
         """Add an event or ignore a checkpoint: the `emit` of a `Run`."""

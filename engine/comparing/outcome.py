@@ -8,6 +8,9 @@ from typing import Any
 from engine.comparing.curve import Point
 from engine.events import Json
 
+CLOSE = 0.01
+"""a run counts as arrived when the relative gap of its best to its final best is at most this"""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -21,8 +21,7 @@ LABELS: Mapping[str, str] = {name: method.label for name, method in PLACERS.item
 
 def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:
     """The report of docs/formats.md: the comparison, `methods` (a summary each), `rows` (a report each, with curve)."""
-    policy = request.trained_policy()
-    name = None if policy is None else policy.card.name
+    name = None if request.policy is None else request.policy.trained.card.name
     return {
         "graph": prepared.graph.name,
         "ops": prepared.graph.op_count,

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from engine.comparing.child import CLOSE
 from engine.comparing.curve import Band, band_of
-from engine.comparing.outcome import Outcome
+from engine.comparing.outcome import CLOSE, Outcome
 from engine.events import Json
 from engine.number_words import TIME_UNITS, gap_words, percent_words
 from engine.placers.registry import PLACERS

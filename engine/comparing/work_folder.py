@@ -8,10 +8,13 @@ from pathlib import Path
 from engine import VERSION
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
-from engine.events import Json
 from engine.files.whole_files import write_whole
+from engine.run_request import GivenPolicy, RunRequest
+from engine.search.preference import FASTEST
 
 KEY_LENGTH = 24
+OF_EVERY_OUTCOME = ("baselines", "start", "pins", "robust", "robustness")
+"""fields of a request that are the same for every run of a comparison; all others name its outcome's file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +30,28 @@ class WorkFolder:
             write_whole(path, blob)
         return path
 
-    def keep_policy(self, blob: bytes) -> Path:
+    def keep_policy(self, policy: GivenPolicy) -> Path:
         """Store a policy for the children; returns its file."""
-        path = self.folder / f"policy-{hashlib.sha256(blob).hexdigest()[:KEY_LENGTH]}.safetensors"
+        path = self.folder / _policy_name(policy.digest)
         if not path.exists():
-            write_whole(path, blob)
+            write_whole(path, policy.blob)
         return path
 
-    def path_of(self, arguments: dict[str, Json]) -> Path:
-        """The file for the outcome of a child with these arguments."""
-        files: dict[str, Json] = {
-            name: Path(str(arguments[name])).name for name in ("graph", "policy") if name in arguments
-        }
-        known = {**arguments, **files, "version": VERSION}
+    def path_of(self, graph: Path, request: RunRequest) -> Path:
+        """The file for the outcome of `request` on the graph in the file `graph`."""
+        known = {name: value for name, value in request.to_json().items() if name not in OF_EVERY_OUTCOME}
+        known |= {"cluster": json.dumps(known["cluster"]), "graph": graph.name, "version": VERSION}
+        policy = known.pop("policy")
+        if policy is not None:
+            known["policy"] = _policy_name(str(policy))
+        if known["prefer"] == FASTEST:
+            del known["prefer"]
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:KEY_LENGTH]
-        return self.folder / f"{arguments['method']}-{arguments['seed']}-{digest}.json"
+        return self.folder / f"{request.method}-{request.seed}-{digest}.json"
 
-    def read(self, arguments: dict[str, Json]) -> Outcome | None:
+    def read(self, graph: Path, request: RunRequest) -> Outcome | None:
         """The outcome that an earlier call stored, or None. Raises SettingsError if the file holds no outcome."""
-        path = self.path_of(arguments)
+        path = self.path_of(graph, request)
         if not path.exists():
             return None
         try:
@@ -58,9 +64,13 @@ class WorkFolder:
                 field="out",
             ) from None
 
-    def keep(self, arguments: dict[str, Json], outcome: Outcome) -> None:
+    def keep(self, graph: Path, request: RunRequest, outcome: Outcome) -> None:
         """Store the outcome, whole or not at all."""
-        write_whole(self.path_of(arguments), json.dumps(outcome.to_json()).encode())
+        write_whole(self.path_of(graph, request), json.dumps(outcome.to_json()).encode())
+
+
+def _policy_name(digest: str) -> str:
+    return f"policy-{digest[:KEY_LENGTH]}.safetensors"
 
 
 def made_work_folder(folder: Path) -> WorkFolder:

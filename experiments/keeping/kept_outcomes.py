@@ -1,18 +1,17 @@
 """Outcomes of methods × seeds on one problem, each kept by itself: what tables of methods are made of."""
 
 import dataclasses
-import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from engine import api
-from engine.child.parent import BUDGETED_LIMITS, run_in_child
 from engine.clusters.cluster import Cluster
+from engine.comparing.child import outcome_in_child
+from engine.comparing.listener import SINGLE_DEVICE
 from engine.comparing.outcome import outcome_from_json
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine
@@ -107,20 +106,11 @@ def measure_outcomes(
 
 
 def _measured(graph: Path, cluster: Cluster, column: Column, seed: int, evaluations: int) -> api.Outcome:
-    arguments: dict[str, api.Json] = {
-        "graph": str(graph),
-        "cluster": json.dumps(api.cluster_to_json(cluster)),
-        "method": column.method,
-        "seed": seed,
-        "settings": dict(column.settings),
-        "evaluations": evaluations,
-        "seconds": None,
-        "drop_devices": False,
-    }
-    task = f"{column.label} with seed {seed}"
-    _, texts = run_in_child("engine.comparing.child:carry_out", arguments, BUDGETED_LIMITS, task=task)
-    outcome: Any = texts["outcome"]
-    return outcome_from_json(outcome)
+    budget, settings = api.Budget(evaluations), column.settings
+    request = api.RunRequest(
+        cluster, column.method, budget, seed, settings, baselines=(SINGLE_DEVICE,), robustness=False
+    )
+    return outcome_in_child(graph, request, None)
 
 
 def _small(outcome: api.Outcome, curves: bool) -> api.Outcome:

@@ -257,6 +257,18 @@ def test_a_resumed_run_keeps_its_start_and_its_pins() -> None:
     assert report["pinned_groups"] == 2 and "start_step_time_us" in report
 
 
+@pytest.mark.parametrize("method", ["local_search", "placeto", "rnn"])
+def test_a_run_leaves_nothing_in_its_request(method: str) -> None:
+    """The same request begins anew after a run that went on from a checkpoint."""
+    evaluations = 600 if method == "local_search" else 60
+    asked, prepared = _saving_often(request(method, evaluations)), prepared_graph()
+    whole: Heard = []
+    expected = place(prepared, asked, whole.append, lambda: False)
+    saved = [item for item in whole if isinstance(item, Checkpoint)]
+    place(prepared, asked, lambda _: None, lambda: False, saved[0].state)
+    assert without_seconds(place(prepared, asked, lambda _: None, lambda: False)) == without_seconds(expected)
+
+
 def _saving_often(asked: RunRequest) -> RunRequest:
     return dataclasses.replace(asked, settings={"checkpoint_seconds": 0.0})
 

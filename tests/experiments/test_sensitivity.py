@@ -16,7 +16,7 @@ from tests.experiments.small_experiments import children_in
 
 
 def test_a_second_call_computes_only_the_missing_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.comparing.comparison.run_in_child", children_in(tmp_path))
+    monkeypatch.setattr("engine.comparing.child.run_in_child", children_in(tmp_path))
     monkeypatch.setattr(sensitivity, "PROBLEMS", (ZooProblem("small", "2xK80"),))
     monkeypatch.setattr(sensitivity, "prepared_zoo_graph", lambda *_: prepared_graph())
     monkeypatch.setattr(sensitivity, "METHODS", ("single_device", "random", "local_search"))

@@ -9,10 +9,10 @@ import pytest
 
 from engine import api
 from engine.bench.random_graphs import random_graph
+from engine.comparing import child
 from engine.comparing.report import LABELS
 from experiments import table1
 from experiments.children_here import children_here
-from experiments.keeping import kept_outcomes
 from experiments.keeping.kept_outcomes import Column, column_of
 from experiments.table1 import STATE_BEFORE_BUFFERS, STATES_SINCE, counts_too
 
@@ -40,7 +40,7 @@ def test_the_table_has_lines_of_ours_and_the_papers_below(tmp_path: Path, monkey
     monkeypatch.setattr(table1, "SHARED_PRIOR", (Column("BRKGA, shared prior", "brkga", {"prior": "best_trivial"}),))
     monkeypatch.setattr(table1, "EVALUATIONS", 20)
     monkeypatch.setattr(table1, "SEEDS", 2)
-    with children_here(kept_outcomes, tmp_path):
+    with children_here(child, tmp_path):
         text = table1.run(tmp_path / "out", lambda _: None)
     bus, pair, papers = lines_of(text, "Seconds")
     assert (bus[:3], pair[:3]) == (["drawn", "2", "bus"], ["", "", "pair"])

@@ -7,9 +7,9 @@ import pytest
 
 from engine import api
 from engine.bench.random_graphs import random_graph
+from engine.comparing import child
 from experiments import zoo_samples
 from experiments.children_here import children_here
-from experiments.keeping import kept_outcomes
 from experiments.keeping.kept_outcomes import column_of
 from experiments.table1 import Table1Row
 
@@ -38,7 +38,7 @@ def test_every_compared_method_has_its_line(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(zoo_samples, "TO_PASS", (column_of("human_expert"), column_of("heft")))
     monkeypatch.setattr(zoo_samples, "EVALUATIONS", 20)
     monkeypatch.setattr(zoo_samples, "SEEDS", 1)
-    with children_here(kept_outcomes, tmp_path):
+    with children_here(child, tmp_path):
         text = zoo_samples.run(tmp_path / "out", lambda _: None)
     first, second = text.splitlines()[-2:]
     assert first.startswith("| drawn | 2 | ")

@@ -13,9 +13,9 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.states import state_of
 from webapp.comparisons import lifecycle
 from webapp.comparisons.models import ComparedRun, Comparison
+from webapp.comparisons.requests import request_of
 from webapp.graphs.models import Graph
 from webapp.jobs.claim import Claim
-from webapp.pages.comparisons.page import request_of
 from webapp.runs.models import Run
 from webapp.runs.placing import place_run
 

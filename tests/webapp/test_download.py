@@ -12,9 +12,12 @@ from tests.webapp.graph_files import node_link
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import read_graph
+from webapp.jobs.shared_texts import SharedTexts
+from webapp.pages.explorer import drawings
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
+from webapp.runs.sessions import session_of
 
 NODES = ["a", "b", "sum", "left", "right"]
 NAMES = ["placed.pb", "placed.pbtxt", "placement.json", "report.json"]
@@ -55,6 +58,18 @@ def test_the_report_is_the_designs(client: Client, done_run: Run) -> None:
     assert report["step_time_us"] == done_run.best_step_time_us
     assert report["step_time_source"] == "simulated, op times estimated by Grappler"
     assert report["placement"] == client.get(f"/runs/{done_run.id}/placement.json").json()
+
+
+def test_downloads_and_the_drawing_ask_the_warm_session(
+    client: Client, done_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = (*NAMES, "graph.json")
+    unpacked = [content_of(client.get(f"/runs/{done_run.id}/{name}")) for name in names]
+    assert set(json.loads(unpacked[-1])["groups"][0]["time_us"]) == {"K80"}
+    monkeypatch.setattr(drawings, "_drawings", SharedTexts(1000))
+    session_of(done_run)
+    monkeypatch.setattr(api.PreparedGraph, "from_bytes", lambda _: pytest.fail("the graph was unpacked again"))
+    assert [content_of(client.get(f"/runs/{done_run.id}/{name}")) for name in names] == unpacked
 
 
 def test_file_names_are_tame_and_nothing_is_shown_in_the_browser(client: Client, done_run: Run) -> None:

@@ -11,7 +11,7 @@ from tests.webapp.conftest import MemoryBroker
 from webapp.celery import app
 from webapp.graphs.models import Graph
 from webapp.runs.models import Run
-from webapp.runs.placing import request_of
+from webapp.runs.requests import request_of
 
 FORM = {
     "device_kind": "K80",

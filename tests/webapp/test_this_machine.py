@@ -12,7 +12,7 @@ from tests.webapp.machine_file import MACHINE
 from webapp.graphs.models import Graph
 from webapp.runs.machines import OWN_CHOICE
 from webapp.runs.models import Run
-from webapp.runs.placing import request_of
+from webapp.runs.requests import request_of
 
 
 def start(client: Client, graph: Graph, **changes: str) -> Any:

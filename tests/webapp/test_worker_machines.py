@@ -20,7 +20,7 @@ from tests.webapp.processes import Surroundings
 from webapp.graphs.models import Graph
 from webapp.jobs import worker_hooks
 from webapp.runs.models import Run
-from webapp.runs.placing import request_of
+from webapp.runs.requests import request_of
 from webapp.workers import machine_offer
 from webapp.workers.machine_file import MeasuredMachine
 from webapp.workers.models import OfferedMachine, Worker

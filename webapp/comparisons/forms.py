@@ -80,7 +80,7 @@ class ComparisonForm(ProblemForm):
                 seeds=data["seeds"],
                 settings=self._settings(data["methods"]),
                 drop_devices=data["drop_devices"],
-                policy=self.policy_bytes(),
+                policy=self.given_policy(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "methods")

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from engine import api
 from webapp.comparisons.models import ComparedRun, Comparison
+from webapp.comparisons.requests import new_comparison
 from webapp.graphs.models import Graph
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
@@ -18,24 +19,10 @@ def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = 
     `policy`: the row of the request's policy.
     """
     with transaction.atomic():
-        comparison = Comparison.objects.create(
-            graph=graph,
-            cluster=api.cluster_to_json(request.cluster),
-            methods=list(request.methods),
-            seeds=request.seeds,
-            evaluations=request.budget.evaluations,
-            seconds=request.budget.seconds,
-            drop_devices=request.drop_devices,
-            policy=policy,
-            policy_name="" if policy is None else policy.name,
-            policy_digest="" if policy is None else policy.digest,
-            settings={method: dict(values) for method, values in request.settings.items()},
-        )
+        comparison = new_comparison(graph, request, policy)
+        comparison.save(force_insert=True)
         for method, seed in sorted(request.members(), key=lambda method_and_seed: method_and_seed[1]):
-            settings = request.settings.get(method, {})
-            run_request = api.RunRequest(
-                request.cluster, method, request.budget, seed, settings, drop_devices=request.drop_devices
-            )
+            run_request = request.run_request(method, seed)
             run_policy = policy if request.takes_policy(method) else None
             ComparedRun.objects.create(comparison=comparison, run=runs.start(graph, run_request, run_policy))
     return comparison

@@ -11,12 +11,12 @@ from webapp.jobs.deletion import DELETED, LIVING, Deletable
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.runs.cluster_words import cluster_words
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
+from webapp.runs.with_cluster import WithCluster
 
 
-class Comparison(Deletable):
+class Comparison(WithCluster, Deletable):
     """Several methods on one graph and cluster, each with the same seeds and budget.
 
     It stores no state of its own: its state is that of its runs, which are ordinary runs.
@@ -26,8 +26,6 @@ class Comparison(Deletable):
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="comparisons")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="comparisons")
     """the graph's, which never changes"""
-    cluster = JsonTextField()
-    """cluster JSON of docs/formats.md"""
     methods = JsonTextField()
     """[names], in the order chosen"""
     seeds = models.PositiveIntegerField()
@@ -72,11 +70,6 @@ class Comparison(Deletable):
     def usual_title(self) -> str:
         """What it is, for people: the name that it has until a person gives it one."""
         return f"Comparison on {self.graph.name}"
-
-    @property
-    def cluster_words(self) -> str:
-        """The cluster in a few words."""
-        return cluster_words(self.cluster)
 
     @property
     def settings_of_methods(self) -> dict[str, dict[str, api.Json]]:

@@ -17,6 +17,7 @@ from webapp.jobs.deletion import Deletable
 from webapp.projects.models import Project
 from webapp.runs import lifecycle
 from webapp.runs.models import Run
+from webapp.runs.requests import new_run
 from webapp.runs.run_store import RunStore
 from webapp.user_errors import BusyError
 
@@ -77,7 +78,7 @@ def _store_graph(file: ExampleFile, project: Project) -> Graph:
 
 
 def _store_run(file: ExampleFile, graph: Graph) -> Run:
-    run = lifecycle.new_run(graph, file.request.run())
+    run = new_run(graph, file.request.run())
     run.id = _id_of(Run)
     run.save(force_insert=True)
     store = RunStore(_claim(run), run)

@@ -161,3 +161,7 @@ class PreparedBlob(models.Model):
 
     def __str__(self) -> str:
         return f"prepared {self.graph_id}"
+
+    @property
+    def value(self) -> api.PreparedGraph:
+        return api.PreparedGraph.from_bytes(bytes(self.blob))

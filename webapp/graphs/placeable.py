@@ -3,7 +3,8 @@
 from typing import Any
 
 from engine import api
-from webapp.graphs.models import Graph, PreparedBlob
+from webapp.graphs.models import Graph
+from webapp.graphs.prepared import prepared_of
 
 MOST_OPS = 200_000
 """of a graph that is looked at: a larger one would take seconds, and its run says the same"""
@@ -13,8 +14,7 @@ def require_placeable(graph: Graph, cluster: api.Cluster, *, drop_devices: bool)
     """Raise GraphError where no run could place the ready `graph` on `cluster`."""
     if (graph.op_count or 0) > MOST_OPS or not _may_be_refused(graph):
         return
-    blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=graph.id)
-    api.require_placeable(api.PreparedGraph.from_bytes(bytes(blob)), cluster, drop_devices=drop_devices)
+    api.require_placeable(prepared_of(graph), cluster, drop_devices=drop_devices)
 
 
 def _may_be_refused(graph: Graph) -> bool:

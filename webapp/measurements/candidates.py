@@ -34,16 +34,15 @@ def candidates_of(graph: Graph) -> list[Candidates]:
     for run in ended.filter(answer__isnull=False).select_related("graph").defer("graph__summary")[:MOST_LOOKED_AT]:
         text = to_text(run.cluster)
         if text not in by_cluster:
-            by_cluster[text] = _of_cluster(text)
+            by_cluster[text] = _of_cluster(run.cluster_value)
         candidates = by_cluster[text]
         if candidates is not None:
             candidates.runs.append(run)
     return [candidates for candidates in by_cluster.values() if candidates is not None]
 
 
-def _of_cluster(text: str) -> Candidates | None:
+def _of_cluster(cluster: api.Cluster) -> Candidates | None:
     """Nothing for a cluster with devices that this machine lacks; each processor of it needs one here."""
-    cluster = api.parse_cluster(text)
     others = [device.name for device in cluster.devices if not device.is_cpu]
     has_processors = cluster.device_count - len(others) <= api.most_processes()
     return Candidates(cluster) if has_processors and set(others) <= set(_gpus_here()) else None

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from engine import api
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
-from webapp.json_field import to_text
 from webapp.measurements.models import StepMeasurement
 from webapp.profiles.profiling import limits
 
@@ -40,8 +39,8 @@ def measure_placements(measurement_id: uuid.UUID) -> bool:
 def _measure(engine_work: EngineWork[StepMeasurement]) -> None:
     claim = engine_work.claim
     measurement = StepMeasurement.objects.select_related("graph__prepared").get(id=claim.job_id)
-    graph, cluster = measurement.graph, api.parse_cluster(to_text(measurement.cluster))
-    prepared = api.PreparedGraph.from_bytes(bytes(graph.prepared.blob))
+    graph, cluster = measurement.graph, measurement.cluster_value
+    prepared = graph.prepared.value
     options, rows = graph.own_options, measurement.placements.all()
     measurement.rounds_path.parent.mkdir(mode=0o700, exist_ok=True)
     report = api.measure_many(

@@ -10,12 +10,12 @@ from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import ExecutedJob
 from webapp.json_field import JsonTextField
-from webapp.runs.cluster_words import cluster_words
 from webapp.runs.models import Run
+from webapp.runs.with_cluster import WithCluster
 from webapp.stored_paths import stored_path
 
 
-class StepMeasurement(ExecutedJob):
+class StepMeasurement(WithCluster, ExecutedJob):
     """Step times of a graph's placements on the worker's machine; its result is the report of `api.measure_many`."""
 
     TASK: ClassVar[str] = "measurements.measure"
@@ -23,8 +23,6 @@ class StepMeasurement(ExecutedJob):
     OWNER: ClassVar[str] = "graph__project_id"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="measurements")
-    cluster = JsonTextField()
-    """cluster JSON of docs/formats.md, the same for all its placements"""
     rounds = models.PositiveSmallIntegerField()
     steps = models.PositiveSmallIntegerField()
     """of each placement in a round"""
@@ -51,11 +49,6 @@ class StepMeasurement(ExecutedJob):
     def paths(self) -> tuple[Path]:
         """All files that may belong to this row."""
         return (self.rounds_path,)
-
-    @property
-    def cluster_words(self) -> str:
-        """The cluster in a few words."""
-        return cluster_words(self.cluster)
 
 
 class MeasuredPlacement(models.Model):

@@ -10,11 +10,12 @@ from webapp.jobs.deletion import DELETED, LIVING, Deletable
 from webapp.json_field import JsonTextField
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.runs.with_cluster import WithCluster
 
 LONGEST_NAME = 200
 
 
-class Placement(Deletable):
+class Placement(WithCluster, Deletable):
     """A placement of a graph on a cluster that was made by hand, uploaded, or kept from a run. It never changes.
 
     Only its name does. It is stored by group; the ops of groups that are on several devices are stored by op.
@@ -34,8 +35,6 @@ class Placement(Deletable):
     name = models.CharField(max_length=LONGEST_NAME)
     origin = models.CharField(max_length=8)
     """who made it: one of `ORIGINS`"""
-    cluster = JsonTextField()
-    """cluster JSON of docs/formats.md"""
     drop_devices = models.BooleanField(default=False)
     """whether it ignores the devices that the graph's file fixes"""
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="kept_placements")

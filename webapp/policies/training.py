@@ -127,5 +127,5 @@ def _prepared(planned: Sequence[PlannedGraph], stop_if_asked: Callable[[], None]
         row = rows.get(graph.id)
         if row is None or not row.is_ready:
             raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="an existing graph")
-        prepared.append(api.PreparedGraph.from_bytes(bytes(row.prepared.blob)))
+        prepared.append(row.prepared.value)
     return prepared

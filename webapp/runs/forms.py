@@ -184,8 +184,8 @@ class ProblemForm(forms.Form):
             return format_html('<a href="{}">Train or upload a policy</a> to choose one here.', address)
         return f"{self.fields['policy'].help_text} {words_on_a_cut(self.policies)}".strip()
 
-    def policy_bytes(self) -> bytes | None:
-        """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError if it is gone."""
+    def given_policy(self) -> api.GivenPolicy | None:
+        """The chosen policy with its file, which becomes `policy_row`. Raises SettingsError if it is gone."""
         self.policy_row = self._policies.get(self.cleaned_data["policy"])
         if self.policy_row is None:
             return None
@@ -193,7 +193,7 @@ class ProblemForm(forms.Form):
         if file is None:
             name = self.policy_row.name
             raise api.SettingsError("it has been deleted", where=name, allowed="an existing policy", field="policy")
-        return bytes(file.blob)
+        return api.GivenPolicy(bytes(file.blob))
 
     def _choices(self, name: str, choices: Sequence[tuple[str, str | list[tuple[str, str]]]]) -> None:
         """Set the choices of a field, in groups or not; the first one is chosen if there are no groups."""
@@ -317,7 +317,7 @@ class RunForm(ProblemForm):
                 seed=data["seed"],
                 settings={"preset": data["preset"]} if data["preset"] else {},
                 drop_devices=data["drop_devices"],
-                policy=self.policy_bytes(),
+                policy=self.given_policy(),
                 prefer=api.Preference.of_words(data["prefer"] or FASTEST),
             )
         except api.PlacetoError as error:

@@ -10,24 +10,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish_soon
 from webapp.policies.models import Policy
 from webapp.runs.models import Run, RunStart
-
-
-def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
-    """A run that is not stored yet."""
-    return Run(
-        graph=graph,
-        cluster=api.cluster_to_json(request.cluster),
-        method=request.method,
-        settings=dict(request.settings),
-        evaluations=request.budget.evaluations,
-        seconds=request.budget.seconds,
-        seed=request.seed,
-        drop_devices=request.drop_devices,
-        prefer=request.prefer.words,
-        policy=policy,
-        policy_name="" if policy is None else policy.name,
-        policy_digest="" if policy is None else policy.digest,
-    )
+from webapp.runs.requests import new_run
 
 
 def start(

@@ -1,6 +1,5 @@
 """Runs, their answers, and summaries of their events."""
 
-import dataclasses
 from typing import Any, ClassVar
 
 from django.db import models
@@ -12,13 +11,14 @@ from webapp.jobs.job import JobWithEvents
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.runs.cluster_words import cluster_words, links_words
+from webapp.runs.cluster_words import links_words
 from webapp.runs.method_labels import method_labels
+from webapp.runs.with_cluster import WithCluster
 
 NOT_THINNED = models.Q(kept_events=None)
 
 
-class Run(JobWithEvents):
+class Run(WithCluster, JobWithEvents):
     """One placer on one graph and cluster.
 
         queued ──▶ running ──▶ done
@@ -42,8 +42,6 @@ class Run(JobWithEvents):
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
     """the graph's, which never changes: a project lists its runs without looking at its graphs"""
-    cluster = JsonTextField()
-    """cluster JSON of docs/formats.md"""
     method = models.CharField(max_length=64)
     settings = JsonTextField()
     """the method's settings, such as {"preset": "paper"}"""
@@ -114,11 +112,6 @@ class Run(JobWithEvents):
         return f"{self.method_label} on {self.graph.name}"
 
     @property
-    def cluster_words(self) -> str:
-        """The cluster in a few words."""
-        return cluster_words(self.cluster)
-
-    @property
     def links_words(self) -> str:
         """How the devices are linked, in words."""
         return links_words(self.cluster)
@@ -174,10 +167,6 @@ class RunStart(models.Model):
 
     def __str__(self) -> str:
         return self.words
-
-    def asked_of(self, request: api.RunRequest) -> api.RunRequest:
-        """`request` with this start and its pins."""
-        return dataclasses.replace(request, start=self.placement, pins=self.pins)
 
     @property
     def placement(self) -> api.SplitPlacement:

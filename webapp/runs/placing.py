@@ -1,6 +1,5 @@
 """Carries out a queued run: calls `engine.api.place` and stores its events."""
 
-import dataclasses
 import uuid
 from functools import partial
 
@@ -12,10 +11,8 @@ from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.heartbeat import Heartbeat
 from webapp.jobs.turns import others_wait
 from webapp.jobs.yielding import Yielding, wait_behind_others
-from webapp.json_field import to_text
-from webapp.policies.models import PolicyFile
-from webapp.runs.baselines import BASELINES
-from webapp.runs.models import Run, RunStart
+from webapp.runs.models import Run
+from webapp.runs.requests import request_of
 from webapp.runs.run_store import RunStore
 
 
@@ -37,10 +34,10 @@ def place_run(run_id: uuid.UUID) -> bool:
 
 
 def _place(claim: Claim[Run], run: Run, store: RunStore, heartbeat: Heartbeat) -> None:
-    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    prepared = run.graph.prepared.value
     saved = run.saved_state
     checkpoint = None if saved is None else bytes(saved.state)
-    request, yielding = with_start(run, with_policy(run, request_of(run))), Yielding(heartbeat)
+    request, yielding = request_of(run), Yielding(heartbeat)
     report = None
     try:
         report = api.place(prepared, request, partial(_store, store, yielding), yielding.should_stop, checkpoint)
@@ -67,34 +64,3 @@ def _store(store: RunStore, yielding: Yielding, item: api.Emitted) -> None:
         store.emit(item)
         if isinstance(item, api.Checkpoint):
             yielding.saved()
-
-
-def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:
-    """`request` with the file of the run's policy, if it has one. Raises SettingsError if that has been deleted."""
-    if not run.policy_digest:
-        return request
-    file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
-    if file is None:
-        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="an existing policy")
-    return dataclasses.replace(request, policy=bytes(file.blob))
-
-
-def with_start(run: Run, request: api.RunRequest) -> api.RunRequest:
-    """`request` with the placement that the run goes on from, if it has one."""
-    start = RunStart.objects.filter(run=run).first()
-    return request if start is None else start.asked_of(request)
-
-
-def request_of(run: Run) -> api.RunRequest:
-    """The engine's request for `run`, without its policy and its start, which only placing needs."""
-    assert isinstance(run.settings, dict)
-    return api.RunRequest(
-        cluster=api.parse_cluster(to_text(run.cluster)),
-        method=run.method,
-        budget=api.Budget(run.evaluations, run.seconds),
-        seed=run.seed,
-        settings=run.settings,
-        drop_devices=run.drop_devices,
-        baselines=BASELINES,
-        prefer=api.Preference.of_words(run.prefer),
-    )

@@ -7,7 +7,8 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from engine import api
-from webapp.graphs.models import Graph, PreparedBlob
+from webapp.graphs.models import Graph
+from webapp.graphs.prepared import prepared_of
 from webapp.json_field import to_text
 
 MOST_OPS = 200_000
@@ -35,6 +36,12 @@ class WarmSessions:
         if is_new:
             self._make(key, future, make)
         return future.result()
+
+    def ready(self, key: Hashable) -> api.Session | None:
+        """The session of `key` if it is there, without waiting for it."""
+        with self._lock:
+            future = self._sessions.get(key)
+        return future.result() if future is not None and future.done() and future.exception() is None else None
 
     def _make(self, key: Hashable, future: "Future[api.Session]", make: Callable[[], api.Session]) -> None:
         try:
@@ -69,20 +76,29 @@ class OnACluster(Protocol):
     @property
     def cluster(self) -> api.Json: ...
     @property
+    def cluster_value(self) -> api.Cluster: ...
+    @property
     def drop_devices(self) -> bool: ...
 
 
 def session_of(row: OnACluster) -> api.Session:
     """The session of the row's graph on its cluster. Raises LimitError for a graph that is too large."""
-    graph, cluster, drop_devices = row.graph, to_text(row.cluster), row.drop_devices
-    require_explainable(graph.op_count or 0)
+    require_explainable(row.graph.op_count or 0)
 
     def make() -> api.Session:
-        blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=graph.id)
-        prepared = api.PreparedGraph.from_bytes(bytes(blob))
-        return api.Session(prepared, api.parse_cluster(cluster), drop_devices=drop_devices)
+        return api.Session(prepared_of(row.graph), row.cluster_value, drop_devices=row.drop_devices)
 
-    return _warm.get((graph.id, graph.finished_at, cluster, drop_devices), make)
+    return _warm.get(_key_of(row), make)
+
+
+def prepared_and_cluster_of(row: OnACluster) -> tuple[api.PreparedGraph, api.Cluster]:
+    """The row's graph and cluster, of any size: those of its session, if that is warm."""
+    session = _warm.ready(_key_of(row))
+    return (prepared_of(row.graph), row.cluster_value) if session is None else (session.prepared, session.cluster)
+
+
+def _key_of(row: OnACluster) -> Hashable:
+    return row.graph.id, row.graph.finished_at, to_text(row.cluster), row.drop_devices
 
 
 def require_explainable(ops: int) -> None:

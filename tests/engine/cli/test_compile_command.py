@@ -11,6 +11,7 @@ import pytest
 from engine import api
 from engine.cli.compile import run_everything_once
 from engine.errors import SettingsError
+from tests.engine.policies.small_policies import small_policy
 
 ROOT = Path(__file__).parents[3]
 OTHERS = """
@@ -73,7 +74,7 @@ def test_a_method_that_cannot_run_on_this_machine_is_left_out(monkeypatch: pytes
 
     placed: list[str] = []
     monkeypatch.setattr(api, "place", place)
-    monkeypatch.setattr(api, "train", lambda *_: None)
+    monkeypatch.setattr(api, "train", lambda *_: small_policy().to_bytes())
     (line,) = run_everything_once()
     assert line == "scotch: the Scotch library is not installed; allowed: another method"
     assert set(placed) == {method.name for method in api.methods()}

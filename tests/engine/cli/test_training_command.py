@@ -58,7 +58,7 @@ def trainer(monkeypatch: pytest.MonkeyPatch) -> Trainer:
 
 
 def test_a_policy_is_trained_and_places_what_it_has_not_seen(
-    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, report = tmp_path / "two.safetensors", tmp_path / "report.json"
     few = ["--set", "imitation_steps=2", "--set", "reinforcement_batches=2", "--set", "search_evaluations=100"]
@@ -67,7 +67,16 @@ def test_a_policy_is_trained_and_places_what_it_has_not_seen(
     assert (card.name, card.graphs, card.clusters) == ("two", ("five",), ("2xK80", "4xV100"))
     assert [row.graph for row in card.held_out] == ["unseen", "unseen"]
     place = ["place", graphs[1], "--cluster", "K80+2xV100", "--policy", str(out), "--report", str(report)]
+    read: list[str] = []
+    from_bytes = api.TrainedPolicy.from_bytes
+
+    def counted(blob: bytes, where: str) -> api.TrainedPolicy:
+        read.append(where)
+        return from_bytes(blob, where)
+
+    monkeypatch.setattr(api.TrainedPolicy, "from_bytes", staticmethod(counted))
     assert main(place) == 0
+    assert read == ["two.safetensors"], "its file is read once"
     assert (
         "Trained on five on 2xK80, 4xV100. A graph of this name was held out of its training. It was not trained on "
         "this cluster: on devices of these kinds, but not in this number or mix.\n"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -145,12 +145,12 @@ def test_a_method_that_crashes_is_a_row_and_is_tried_again(
     command = ["compare", graph, *OPTIONS, "--seeds", "1", "--out", str(tmp_path)]
 
     def run(function: str, arguments: dict[str, Json], limits: Limits, **options: Any) -> Results:
-        if arguments["method"] == "m_topo":
+        if cast(dict[str, Json], arguments["request"])["method"] == "m_topo":
             raise ChildError("m_topo with seed 0 failed: the process ended with signal SIGSEGV")
         return run_in_child(function, arguments, limits, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.comparing.comparison.run_in_child", run)
+        patch.setattr("engine.comparing.child.run_in_child", run)
         assert main(command) == 0
     assert "- m-TOPO: m_topo with seed 0 failed: the process ended with signal SIGSEGV" in capsys.readouterr().out
     assert not list(tmp_path.glob("m_topo-*"))

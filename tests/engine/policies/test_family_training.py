@@ -234,7 +234,7 @@ def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not
 ) -> None:
     cluster = small_cluster(4, cpu=True)
     budget = api.Budget(api.zero_shot_evaluations(cluster))
-    asked = api.RunRequest(cluster, "placeto", budget, 0, policy=trained[0].to_bytes(), baselines=())
+    asked = api.RunRequest(cluster, "placeto", budget, 0, policy=api.GivenPolicy(trained[0].to_bytes()), baselines=())
     report = api.place(prepared_graph(16), asked, lambda _: None, lambda: False)
     assert (report["evaluations"], report["policy"]) == (6, "first")
 

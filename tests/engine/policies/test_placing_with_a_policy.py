@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from tests.engine.placeto.problems import graph_of, problem_of
 from tests.engine.policies.small_policies import SMALL, small_policy
 from tests.engine.small_runs import events_of, prepared_graph, without_times
 
-POLICY = small_policy().to_bytes()
+POLICY = api.GivenPolicy(small_policy().to_bytes())
 ON_CPU: dict[str, Json] = {"torch_device": "cpu"}
 PASSES = 17
 Heard = list[Emitted]
@@ -74,8 +74,8 @@ def test_a_report_says_in_what_the_problem_is_beyond_the_training(method: str) -
     assert [told(asked)[0][name] for name in ("policy_beyond", "policy_left_out")] == [[], False], "it does not know"
     for groups, is_far in ((15.0, False), (5.0, True)):
         card = dataclasses.replace(policy.card, ranges={"groups": (2.0, groups), "devices": (3.0, 3.0)})
-        blob = dataclasses.replace(policy, card=card).to_bytes()
-        report, _, _ = told(dataclasses.replace(asked, policy=blob))
+        given = api.GivenPolicy(dataclasses.replace(policy, card=card).to_bytes())
+        report, _, _ = told(dataclasses.replace(asked, policy=given))
         assert report["policy_beyond"] == [f"Its training had 2 to {groups:g} groups; here it is 20."]
         assert report["policy_left_out"] is (is_far and method == "auto")
 
@@ -163,7 +163,7 @@ def test_a_policy_does_not_decide_on_what_part_of_this_machine_it_runs(
     threads: list[int] = []
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("engine.placeto.torch_threads.torch.set_num_threads", threads.append)
-    elsewhere = small_policy({**SMALL, "torch_device": "cuda", "torch_threads": 8}).to_bytes()
+    elsewhere = api.GivenPolicy(small_policy({**SMALL, "torch_device": "cuda", "torch_threads": 8}).to_bytes())
     asked = dataclasses.replace(request(method, 9), settings={}, policy=elsewhere)
     assert told(asked)[0]["evaluations"] == 9
     assert 8 not in threads
@@ -198,7 +198,7 @@ def test_settings_that_do_not_go_with_the_policy_are_refused(settings: dict[str,
 
 def test_a_reward_of_every_step_needs_a_start_where_the_policy_has_none() -> None:
     """The line is on what was given: nobody has asked for that start."""
-    policy = small_policy({**SMALL, "start": "nowhere"}).to_bytes()
+    policy = api.GivenPolicy(small_policy({**SMALL, "start": "nowhere"}).to_bytes())
     asked = dataclasses.replace(request("placeto", 60), policy=policy)
     with pytest.raises(SettingsError) as caught:
         dataclasses.replace(asked, settings={**ON_CPU, "reward": "intermediate"})
@@ -213,7 +213,7 @@ def test_a_reward_of_every_step_needs_a_start_where_the_policy_has_none() -> Non
 
 def test_a_file_that_is_no_policy_is_refused_before_any_work() -> None:
     with pytest.raises(SettingsError) as caught:
-        dataclasses.replace(request("placeto", 5), policy=b"no policy")
+        api.GivenPolicy(b"no policy")
     assert str(caught.value) == "policy: this is not a file of Placeto; allowed: a file written by Placeto"
 
 
@@ -222,9 +222,9 @@ def test_a_policy_whose_scores_overflow_is_one_line(samples: int) -> None:
     """Its file is right, but so many rounds with such weights leave no number."""
     deep = small_policy({**SMALL, "message_rounds": 16})
     weights = {name: np.copysign(np.float32(1e6), array) for name, array in deep.weights.items()}
-    blob = dataclasses.replace(deep, weights=weights).to_bytes()
+    given = api.GivenPolicy(dataclasses.replace(deep, weights=weights).to_bytes())
     with pytest.raises(SettingsError) as caught:
-        told(dataclasses.replace(request("placeto", 4 + samples), policy=blob))
+        told(dataclasses.replace(request("placeto", 4 + samples), policy=given))
     assert str(caught.value) == (
         "the network: its scores are not finite numbers; allowed: smaller weights: another policy, or a smaller "
         "learning_rate"
@@ -260,10 +260,10 @@ def test_a_comparison_gives_the_policy_to_those_that_take_one(tmp_path: Path, mo
     carried_out = []
 
     def in_this_process(_name: str, arguments: dict[str, Json], *_: Any, **told: Any) -> Results:
-        carried_out.append(arguments["method"])
+        carried_out.append(cast(dict[str, Json], arguments["request"])["method"])
         return carry_out(arguments, tmp_path, told["report_progress"])
 
-    monkeypatch.setattr("engine.comparing.comparison.run_in_child", in_this_process)
+    monkeypatch.setattr("engine.comparing.child.run_in_child", in_this_process)
     settings = {"placeto": ON_CPU}
     asked = api.ComparisonRequest(small_cluster(2), ("placeto", "random"), api.Budget(8), 1, settings, policy=POLICY)
     prepared = prepared_graph(8)

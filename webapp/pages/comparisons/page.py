@@ -6,8 +6,9 @@ from engine import api
 from webapp.comparisons.lifecycle import runs_of
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
+from webapp.comparisons.requests import request_of
 from webapp.comparisons.state import state_of
-from webapp.json_field import to_text
+from webapp.graphs.prepared import prepared_of
 from webapp.pages.run_lines import LARGE, RunLine
 from webapp.user_errors import row_or_404
 
@@ -46,7 +47,7 @@ def context_of(comparison: Comparison) -> dict[str, object]:
 
 def report_of(comparison: Comparison) -> dict[str, api.Json]:
     """The report of `python -m engine compare`, with the policies' names and digests from the rows."""
-    prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
+    prepared = prepared_of(comparison.graph)
     runs = runs_of(comparison)
     report = api.comparison_report(prepared, request_of(comparison), [outcome_of(run) for run in runs])
     rows = report["rows"]
@@ -57,16 +58,3 @@ def report_of(comparison: Comparison) -> dict[str, api.Json]:
     if comparison.policy_digest:
         report |= {"policy": comparison.policy_name, "policy_digest": comparison.policy_digest}
     return report
-
-
-def request_of(comparison: Comparison) -> api.ComparisonRequest:
-    """The engine's request for it, without its policy, which a report does not need."""
-    assert isinstance(comparison.methods, list)
-    return api.ComparisonRequest(
-        cluster=api.parse_cluster(to_text(comparison.cluster)),
-        methods=tuple(str(method) for method in comparison.methods),
-        budget=api.Budget(comparison.evaluations, comparison.seconds),
-        seeds=comparison.seeds,
-        settings=comparison.settings_of_methods,
-        drop_devices=comparison.drop_devices,
-    )

@@ -19,6 +19,7 @@ from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
+from webapp.comparisons.requests import request_of
 from webapp.comparisons.state import state_of
 from webapp.graphs.models import Graph
 from webapp.handler import WAITING, in_threads
@@ -27,7 +28,6 @@ from webapp.pages.comparisons.page import (
     context_of,
     outcomes_of,
     report_of,
-    request_of,
 )
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404

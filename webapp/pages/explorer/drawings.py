@@ -11,13 +11,14 @@ from django.views.decorators.http import require_safe
 
 from engine import api
 from webapp.graphs.models import Graph, PreparedBlob
+from webapp.graphs.prepared import prepared_of
 from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run
-from webapp.runs.sessions import require_explainable, session_of
+from webapp.runs.sessions import prepared_and_cluster_of, require_explainable, session_of
 
 MOST_LAID_OUT = 5000
 """groups of a graph that are laid out while a person waits: a second or two"""
@@ -42,7 +43,8 @@ def _view_of_run(run: Run) -> dict[str, api.Json]:
     if stored is None:
         raise Http404("This graph has not been read yet.")
     view: dict[str, api.Json] = json.loads(stored)
-    time_us = prepared_of(run.graph).on(api.parse_cluster(to_text(run.cluster)).devices).group_time_us()
+    prepared, cluster = prepared_and_cluster_of(run)
+    time_us = prepared.on(cluster.devices).group_time_us()
     groups = view["groups"]
     assert isinstance(groups, list)
     for number, group in enumerate(groups):
@@ -113,14 +115,6 @@ def flat_view(_request: HttpRequest, graph_id: uuid.UUID, of: str) -> HttpRespon
         answer = api.flat_view_to_bytes(prepared_of(graph), of)
         _flat_views.keep(key, answer, len(answer))
     return HttpResponse(answer, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})
-
-
-def prepared_of(graph: Graph) -> api.PreparedGraph:
-    """The graph as it was read. Raises Http404 until then."""
-    blob = PreparedBlob.objects.filter(graph=graph).values_list("blob", flat=True).first()
-    if blob is None:
-        raise Http404("This graph has not been read yet.")
-    return api.PreparedGraph.from_bytes(bytes(blob))
 
 
 def _on_devices(run: Run) -> api.PreparedGraph:

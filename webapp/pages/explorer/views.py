@@ -9,13 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
+from webapp.graphs.prepared import prepared_of
 from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
 from webapp.pages.compressed import answer_of, compressed, large_answer, takes_gzip
 from webapp.pages.events import LARGEST_SEQ, integer_in_address
-from webapp.pages.explorer.drawings import FOR_A_DAY, prepared_of
+from webapp.pages.explorer.drawings import FOR_A_DAY
 from webapp.pages.explorer.others import other_answer_or_404
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404

@@ -25,7 +25,8 @@ from webapp.placements import keeping
 from webapp.placements.models import Placement
 from webapp.runs import lifecycle
 from webapp.runs.method_labels import methods_from_a_start
-from webapp.runs.models import Run, RunStart
+from webapp.runs.models import Run
+from webapp.runs.requests import new_start, request_from
 from webapp.runs.sessions import session_of
 from webapp.user_errors import error_answer, form_errors
 
@@ -132,21 +133,8 @@ def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
         return JsonResponse({"errors": form_errors(form)}, status=HTTPStatus.BAD_REQUEST)
     asked = form.cleaned_data
     api.require_can_split(session.prepared, asked["method"], placement)
-    run_request = api.RunRequest(
-        cluster=session.cluster,
-        method=asked["method"],
-        budget=api.Budget(asked["evaluations"]),
-        seed=run.seed,
-        drop_devices=run.drop_devices,
-    )
-    start = RunStart(
-        device_of_group=[*placement.device_of_group],
-        parts=[[*part] for part in placement.parts],
-        pinned_groups=[*sorted(set(locked))],
-        words=asked["words"],
-        from_run=run,
-        from_token=asked["token"],
-    )
+    run_request = request_from(run, asked["method"], asked["evaluations"], placement, locked)
+    start = new_start(run_request, asked["words"], run, asked["token"])
     started = lifecycle.start(run.graph, run_request, from_start=start)
     return JsonResponse({"url": reverse("runs:detail", args=[started.id])}, status=HTTPStatus.CREATED)
 

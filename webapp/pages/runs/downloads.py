@@ -22,7 +22,7 @@ from webapp.graphs.uploads import limits
 from webapp.handler import WAITING, a_slot_to_explain, in_threads
 from webapp.large_answers import temporary_answer
 from webapp.runs.models import Answer, Run
-from webapp.runs.placing import request_of
+from webapp.runs.sessions import prepared_and_cluster_of
 from webapp.user_errors import BusyError, error_answer
 
 PLACED_SAVED_MODEL = "placed.zip"
@@ -96,16 +96,12 @@ def stem_of(graph: Graph) -> str:
     return slugify(Path(graph.name).stem)[:60] or "graph"
 
 
-def _prepared(run: Run) -> api.PreparedGraph:
-    return api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
-
-
-def _device_of_op(answer: Answer, placement: api.SplitPlacement, prepared: api.PreparedGraph) -> dict[str, str]:
-    return api.placement_to_json(prepared, request_of(answer.run).cluster, placement)
+def _device_of_op(answer: Answer, placement: api.SplitPlacement) -> dict[str, str]:
+    return api.placement_to_json(*prepared_and_cluster_of(answer.run), placement)
 
 
 def _placed(answer: Answer, placement: api.SplitPlacement, name: str) -> BinaryIO:
-    return placed(answer.run.graph, _device_of_op(answer, placement, _prepared(answer.run)), name)
+    return placed(answer.run.graph, _device_of_op(answer, placement), name)
 
 
 def placed(graph: Graph, device_of_op: Mapping[str, str], name: str) -> BinaryIO:
@@ -132,18 +128,18 @@ def _written(graph: Graph, device_of_op: Mapping[str, str], name: str) -> Iterat
 
 
 def _placement(answer: Answer, placement: api.SplitPlacement, _name: str) -> bytes:
-    return json.dumps(_device_of_op(answer, placement, _prepared(answer.run)), indent=1).encode()
+    return json.dumps(_device_of_op(answer, placement), indent=1).encode()
 
 
 def _report(answer: Answer, best: api.SplitPlacement, _name: str) -> bytes:
     """The engine's report; for a run without one, a report of its best placement so far."""
     run = answer.run
-    prepared = _prepared(run)
-    placement: dict[str, api.Json] = {**_device_of_op(answer, best, prepared)}
+    prepared, cluster = prepared_and_cluster_of(run)
+    placement: dict[str, api.Json] = {**api.placement_to_json(prepared, cluster, best)}
     report = answer.report
     if not isinstance(report, dict):
         with a_slot_to_explain():
-            [report] = api.simulate(prepared, request_of(run).cluster, [placement])
+            [report] = api.simulate(prepared, cluster, [placement])
         assert isinstance(report, dict)
         report |= {
             "method": run.method,

@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from engine import api
 from webapp.example.opening import is_example
-from webapp.json_field import to_text
 from webapp.pages.runs.downloads import NAMES, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import FASTEST
@@ -122,7 +121,7 @@ def policy_fit(run: Run) -> str:
         card = api.PolicyCard.from_json(policy.known, policy.name)
     except api.SettingsError:
         return "How close its training was is unknown: this version cannot read the policy’s card."
-    fit = api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
+    fit = api.policy_fit(card, run.graph.name, run.cluster_value).sentences
     return " ".join([fit, *_beyond(run)])
 
 

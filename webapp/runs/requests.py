@@ -1,0 +1,74 @@
+"""The engine's request of a run, and the rows that store it: the one place that knows both."""
+
+from collections.abc import Sequence
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.policies.models import Policy, PolicyFile
+from webapp.runs.baselines import BASELINES
+from webapp.runs.models import Run, RunStart
+
+COLUMNS = ("cluster", "method", "evaluations", "seconds", "seed", "settings", "drop_devices", "prefer")
+"""of a run's row: fields of its request's JSON"""
+
+
+def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
+    """A run that is not stored yet."""
+    asked = request.to_json()
+    return Run(
+        graph=graph,
+        policy=policy,
+        policy_name="" if policy is None else policy.name,
+        policy_digest="" if policy is None else policy.digest,
+        **{name: asked[name] for name in COLUMNS},
+    )
+
+
+def request_of(run: Run) -> api.RunRequest:
+    """The whole request, with its policy and its start. Raises SettingsError if its policy has been deleted."""
+    asked: dict[str, api.Json] = {name: getattr(run, name) for name in COLUMNS}
+    asked |= {"baselines": [*BASELINES], "policy": run.policy_digest or None}
+    start = RunStart.objects.filter(run=run).first()
+    if start is not None:
+        pins: dict[str, api.Json] = {str(group): device for group, device in start.pins.items()}
+        asked |= {"start": {"device_of_group": start.device_of_group, "parts": start.parts}, "pins": pins}
+    return api.RunRequest.from_json(asked, _policy_of(run))
+
+
+def _policy_of(run: Run) -> api.GivenPolicy | None:
+    if not run.policy_digest:
+        return None
+    file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
+    if file is None:
+        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="an existing policy")
+    return api.GivenPolicy(bytes(file.blob))
+
+
+def request_from(
+    run: Run, method: str, evaluations: int, start: api.SplitPlacement, pinned_groups: Sequence[int]
+) -> api.RunRequest:
+    """A request to go on from `start` where `run` is, with its seed, by another method."""
+    pins = {group: start.device_of_group[group] for group in sorted(set(pinned_groups))}
+    return api.RunRequest(
+        run.cluster_value,
+        method,
+        api.Budget(evaluations),
+        run.seed,
+        drop_devices=run.drop_devices,
+        start=start,
+        pins=pins,
+    )
+
+
+def new_start(request: api.RunRequest, words: str, from_run: Run | None, from_token: str) -> RunStart:
+    """The start of `request`, which has one, as a row that is not stored yet."""
+    start = request.start
+    assert start is not None
+    return RunStart(
+        device_of_group=[*start.device_of_group],
+        parts=[[*part] for part in start.parts],
+        pinned_groups=[*request.pins],
+        words=words,
+        from_run=from_run,
+        from_token=from_token,
+    )
