@@ -37,4 +37,5 @@ class Preference:
     @property
     def words(self) -> str:
         """What `of_words` reads."""
-        return f"{SIMPLEST}={100 * self.tolerance:.10g}%" if self.simplest else FASTEST
+        percent = f"{100 * self.tolerance:.6f}".rstrip("0").rstrip(".")
+        return f"{SIMPLEST}={percent}%" if self.simplest else FASTEST
