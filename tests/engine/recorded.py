@@ -20,7 +20,7 @@ from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run_request import GivenPolicy, RunRequest
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 from tests.engine.policies.small_policies import small_policy
 
@@ -48,7 +48,7 @@ def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[s
         graph, costs = small_graph(np.random.default_rng(ops), ops)
         prepared = PreparedGraph(graph, costs, one_group_an_op(graph, costs))
         for method in PLACERS:
-            policies = [None, small_policy().to_bytes()] if method in WITH_A_POLICY else [None]
+            policies = [None, GivenPolicy(small_policy().to_bytes())] if method in WITH_A_POLICY else [None]
             for policy, seed in product(policies, SEEDS):
                 name = f"{method}{' with a policy' if policy else ''}, {problem}, seed {seed}"
                 if methods(name):
