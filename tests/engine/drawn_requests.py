@@ -12,7 +12,15 @@ from tests.engine.placers.small_problems import small_cluster
 from tests.engine.policies.small_policies import small_policy
 
 POLICY = GivenPolicy(small_policy().to_bytes())
-WORDS = ("fastest", "simplest", "simplest=0%", "simplest=2.5%", "simplest=0.0001%", "simplest=0.000003%", "simplest=100%")
+WORDS = (
+    "fastest",
+    "simplest",
+    "simplest=0%",
+    "simplest=2.5%",
+    "simplest=0.0001%",
+    "simplest=0.000003%",
+    "simplest=100%",
+)
 
 
 def drawn_request(seed: int) -> RunRequest:
