@@ -102,7 +102,7 @@ def job(graph: str, batch_size: int | None = None, **shapes: tuple[int, ...]) ->
 JOBS = {
     "as it is": job("batches"),
     "batch": job("batches", 32),
-    "shapes": job("batches", 32, images=(4, 8), free=(2, 2, 2), reported=(7, 5)),
+    "shapes": job("batches", 32, images=(4, 8), free=(2, 2, 2), told=(7, 5)),
     "legacy": job("legacy"),
     "legacy batch": job("legacy", 32),
     "legacy shape": job("legacy", input=(3, 3)),
@@ -135,7 +135,7 @@ MISTAKES = {
     ),
     "scalar": (job("batches", rate=(1,)), "SettingsError: rate: the shape [1] contradicts the file; allowed: []"),
     "told": (
-        job("batches", reported=(4, 4)),
+        job("batches", told=(4, 4)),
         "SettingsError: told: the shape [4, 4] contradicts the file; allowed: [?, 5]",
     ),
 }
