@@ -3,6 +3,8 @@
 import asyncio
 import io
 import tempfile
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +34,12 @@ from whitenoise.responders import StaticFile
 
 from webapp.jobs.intake import IntakeStep
 from webapp.jobs.worker_hooks import ReaperStep
+
+
+def run_apart(coroutine: Coroutine[Any, Any, object]) -> None:
+    """Run it in a thread of its own: a browser that earlier tests drive keeps a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, coroutine).result()
 
 
 def test_celerys_pool_calls_its_timers_at_their_intervals() -> None:
@@ -145,7 +153,7 @@ def test_uvicorns_protocol_has_the_timer_and_the_states_that_the_bounded_one_use
         idle.timeout_keep_alive_handler()
         transport.close.assert_called_once_with()
 
-    asyncio.run(connect())
+    run_apart(connect())
 
 
 def test_an_answer_of_django_closes_what_it_holds_and_says_who_handled_it() -> None:
@@ -184,7 +192,7 @@ def test_djangos_handler_reads_and_answers_by_the_methods_that_ours_replaces() -
 
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
     with mock.patch.object(request_finished, "send"):
-        asyncio.run(Watched().handle(scope, receive, send))
+        run_apart(Watched().handle(scope, receive, send))
     assert called == ["read_body", "run_get_response", "http.response.start", "http.response.body"]
 
 
