@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.costs import PERSISTENT_BUFFER
+from engine.costs.costs import PERSISTENT_BUFFER, THERE_ALWAYS
 from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import MERGES, NEXT_ITERATIONS
@@ -80,7 +80,7 @@ def contents_of_outputs(
             continue
         if op_type not in COPIES:
             made = graph.made(put.value)
-            if made in counted or buffer_of_output[made] == PERSISTENT_BUFFER:
+            if made in counted or buffer_of_output[made] in THERE_ALWAYS:
                 continue
             counted.add(made)
             times = min(times, int(trips[graph.owner[made]]))

@@ -14,6 +14,8 @@ from engine.errors import CostError
 
 OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER = -1, -2, -3
 """made by its op; that of a variable; a buffer of its own that is there during the whole step"""
+THERE_ALWAYS = (PERSISTENT_BUFFER, STEP_BUFFER)
+"""buffers that a device holds during the whole step, whoever needs them"""
 """of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones, or a list that is
 filled from here on, whose bytes are among the contents"""
 ANY_KIND = "*"

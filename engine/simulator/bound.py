@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Device, MemoryModel
-from engine.costs.costs import PERSISTENT_BUFFER, Costs
+from engine.costs.costs import THERE_ALWAYS, Costs
 from engine.errors import CostError, shortened
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -177,7 +177,7 @@ class _Buffers:
         passed = np.where(buffers >= 0, buffers, outputs)
         self.maker = roots(passed)
         """[all outputs] the output that made each one's buffer, if all ops are on one device"""
-        self.least_bytes = least_on_the_way(np.where(buffers <= PERSISTENT_BUFFER, 0, costs.output_bytes), passed)
+        self.least_bytes = least_on_the_way(np.where(np.isin(buffers, THERE_ALWAYS), 0, costs.output_bytes), passed)
         """[all outputs] the least bytes that an op of another part needs for it: a copy, or the buffer behind it"""
         first = roots(np.where(part_of_output[passed] == part_of_output, passed, outputs))
         from_outside = np.where(buffers >= 0, self.least_bytes[passed], costs.new_bytes())

@@ -246,3 +246,16 @@ def test_a_fed_input_and_a_constant_are_there_during_the_whole_step(tmp_path: Pa
     assert peak == 4000 + 4000 + 2 * 8000 + 4 + 4, "x, w, large and last; the axis and the lengths"
     first, second = peaks(graph, costs, cluster_of(2), [int(name in ("large", "last")) for name in graph.op_names])
     assert (first, second) == (3 * 4000 + 3 * 4, 4 + 2 * 8000)
+
+
+def test_a_stack_holds_nothing_more_of_what_is_there_during_the_whole_step(tmp_path: Path) -> None:
+    """A fed input and what is computed from it are pushed: the stack's contents are the computed tensor alone."""
+    stack = 'attr { key: "elem_type" value { type: DT_FLOAT } } attr { key: "stack_name" value { s: "s" } }'
+    nodes = (
+        op("stack", "StackV2", "axis", attributes=stack),
+        op("push_fed", "StackPushV2", "stack", "x"),
+        op("made", "Exp", "x"),
+        op("push_made", "StackPushV2", "stack", "made"),
+    )
+    graph, costs = costed(tmp_path, feed("x", 1000), AXIS, *nodes)
+    assert int(costs.contents_bytes[costs.output_offset[graph.op_names.index("stack")]]) == 4000
