@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import api
 from engine.bench.problems import nested_problem
-from engine.bench.random_graphs import random_graph
 from engine.child.parent import ReportProgress, Results
 from engine.cli.compile import run_everything_once
 from engine.errors import PlacetoError
@@ -19,7 +17,6 @@ from engine.graphs.grouping.levels import nested_groupings
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from experiments.auto_check.cases import SHARED
 from experiments.family_graphs import first_graphs
 from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
@@ -30,8 +27,6 @@ from experiments.zoo_graphs import kept_zoo_graph
 METHOD = "auto"
 LEVELS = "levels"
 """the column of each set of co-located ops as a group, with all coarser levels; others are numbers of groups"""
-GRAPHS_SEED = 7
-"""of random graphs, with their number of ops"""
 PROCESSES = 2
 WORK = CACHE / "zoo"
 """where children find graphs of the zoo, wherever they work"""
@@ -45,33 +40,19 @@ class GraphOnCluster(NamedTuple):
 
 
 def graph_named(name: str, report: ReportLine) -> PreparedGraph:
-    """`zoo/inception_v3`; `nmt/0`, held out of a family; `shared/NAME`, a public benchmark put beside the checkout;
-    `random/KIND/OPS`, one for each kind and size.
-    """
-    source, rest, *more = name.split("/")
+    """`zoo/inception_v3`, or `nmt/0`, held out of a family."""
+    source, rest = name.split("/")
     if source == "zoo":
         return kept_zoo_graph(WORK / code_state(), rest, report)
-    if source == "random":
-        ops = int(more[0])
-        return random_graph(rest, ops, np.random.default_rng([GRAPHS_SEED, ops]))
-    if source == "shared":
-        path = SHARED / f"{rest}.json"
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), None)
     return first_graphs(source, "test", int(rest) + 1)[-1]
 
 
-def measure_rounds(
-    kept: KeptResults,
-    graph: str,
-    orders: dict[str, Measurement],
-    report: ReportLine,
-    function: str = "experiments.leveled:in_child",
-) -> None:
-    """Measure what `kept` lacks of `orders`, all on one graph, each with `function` in a child."""
+def measure_rounds(kept: KeptResults, graph: str, orders: dict[str, Measurement], report: ReportLine) -> None:
+    """Measure what `kept` lacks of `orders`, all on one graph, each in a child."""
     if any(key not in kept for key in orders.values()):
         graph_named(graph, report)  # the children find it
         compile_all(report)
-    measure_missing(kept, function, orders, PROCESSES, report)
+    measure_missing(kept, f"{__name__}:in_child", orders, PROCESSES, report)
 
 
 @functools.cache
@@ -84,17 +65,17 @@ def compile_all(report: ReportLine) -> None:
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """The best step time in µs of each seed, or nothing where the method finds none; `arguments` is the key.
 
-    Seconds are those of this process alone. Without a `method` it is `METHOD`.
+    Seconds are those of this process alone.
     """
     order: dict[str, Any] = arguments
     prepared = graph_named(order["graph"], lambda _: None)
-    budget = Budget(order.get("evaluations", MOST_EVALUATIONS), order.get("seconds"))
+    budget = Budget(MOST_EVALUATIONS, order["seconds"])
     best_us: list[Json] = []
     for seed in order["seeds"]:
         problem = problem_of(prepared, order["cluster"], order["column"], budget)
         problem.begin()
         try:
-            make_placer(order.get("method", METHOD), {}).place(problem, np.random.default_rng(seed), lambda: False)
+            make_placer(order["method"], {}).place(problem, np.random.default_rng(seed), lambda: False)
         except PlacetoError:  # such as no rule for this graph, or a cluster without a CPU
             continue
         best_us.append(problem.ledger.best_step_time_us)
