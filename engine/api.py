@@ -124,16 +124,9 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
-from engine.run import Run
-from engine.run_request import (
-    BASELINES,
-    TRIVIAL_BASELINES,
-    GivenPolicy,
-    RunRequest,
-    require_can_split,
-    require_measurable,
-    require_placeable,
-)
+from engine.run.problem import require_can_split, require_measurable, require_placeable
+from engine.run.request import BASELINES, TRIVIAL_BASELINES, GivenPolicy, RunRequest
+from engine.run.run import Run
 from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED

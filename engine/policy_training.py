@@ -28,8 +28,7 @@ from engine.policies.settings import PolicyTrainingSettings, make_training_setti
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import ReportTraining, TrainingProblem
 from engine.prepared import PreparedGraph
-from engine.problem import Budget, PlacementProblem
-from engine.problem.pins import allowed_devices
+from engine.problem import problem_of
 from engine.settings.seeds import require_seed
 
 MOST_PROBLEMS = 2048
@@ -186,14 +185,12 @@ def problems_of(graphs: Sequence[PreparedGraph], clusters: Sequence[Cluster]) ->
 
 
 def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
-    graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
-    name, cluster_name = (shortened(text, MOST_TEXT) for text in (graph.name, name_of_cluster(cluster)))
+    name, cluster_name = (shortened(text, MOST_TEXT) for text in (prepared.graph.name, name_of_cluster(cluster)))
     try:
-        allowed = allowed_devices(graph, costs, grouping, cluster)
+        problem = problem_of(prepared, cluster)
     except GraphError as error:
         where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
         raise error.at("clusters", where=where) from None
-    problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
     total_us = float(np.nanmin(problem.op_time_us, axis=0).sum())
     if total_us < LEAST_US:  # a relative gap needs a step time above 0
         where = f"{shortened(name)} on {shortened(cluster_name)}"

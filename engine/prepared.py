@@ -98,7 +98,7 @@ class PreparedGraph:
                 allowed="one device for all ops of a group; a graph read with groups auto or all has smaller ones",
                 field="placement",
             )
-        return self.levels.told(device_of_unit)
+        return self.levels.split_placement(device_of_unit)
 
     def summary(self) -> dict[str, Json]:
         """A summary of the graph for people; docs/formats.md describes the keys."""

@@ -73,7 +73,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     best_us: list[Json] = []
     for seed in order["seeds"]:
         problem = problem_of(prepared, order["cluster"], order["column"], budget)
-        problem.begin()
+        problem.context.begin()
         try:
             make_placer(order["method"], {}).place(problem, np.random.default_rng(seed), lambda: False)
         except PlacetoError:  # such as no rule for this graph, or a cluster without a CPU

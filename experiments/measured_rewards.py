@@ -24,7 +24,7 @@ from engine import VERSION, api
 from engine.measuring.fidelity import MeasuredSteps, spearman
 from engine.measuring.this_machine import machine_words
 from engine.problem.step_timer import StepTimer
-from engine.run import Run
+from engine.run.run import Run
 from engine.simulator import Simulator
 from experiments.fidelity import GRAPHS, built, calibrated, calibration_of, require_this_machine
 from experiments.pages import ReportLine, table_of_figures, write_page

@@ -26,7 +26,7 @@ from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine, table_of_figures, write_page
-from experiments.rnn_paper import TENTHS, Heard, HeardProblem
+from experiments.rnn_paper import TENTHS, Heard, heard_problem
 from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments own_best"
@@ -91,7 +91,7 @@ def figures(problem: PlacementProblem, method: str, seed: int, evaluations: int)
         searched = problem.with_budget(Budget(evaluations))
         make_placer(method, {}).place(searched, rng, lambda: False)
         return found | {"own_best_us": searched.ledger.best_step_time_us}
-    heard = HeardProblem(problem, evaluations)
+    heard = heard_problem(problem, evaluations)
     if method == "post":
         choices, post = IndependentChoices(problem.allowed), Post()
         post.learn(Scorer(heard, lambda: False), choices, rng)

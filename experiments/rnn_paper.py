@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from engine import VERSION
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
-from engine.events import FromPlacer, Json, PlacerState
+from engine.events import EmitFromPlacer, FromPlacer, Json, PlacerState
 from engine.files.archive import fields_of, from_fields
 from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.files.whole_files import write_whole
+from engine.placers.placer import resumable
 from engine.placers.registry import make_placer
 from engine.placers.sequence.settings import RnnSettings
-from engine.problem import Budget, LedgerState, PlacementProblem
+from engine.problem import Budget, Ledger, LedgerState, PlacementProblem, RunContext
 from engine.problem.learning import Learned
-from engine.run import resumable
+from engine.problem.reporter import Reporter, by_group, ignore
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from experiments.best_found import best_one_device_us
@@ -88,20 +89,24 @@ class Heard:
         )
 
 
+class HeardReporter(Reporter):
+    """A reporter that remembers the entropy of each update."""
+
+    def __init__(self, heard: Heard, ledger: Ledger, emit: EmitFromPlacer) -> None:
+        super().__init__(ledger, emit, by_group)
+        self._heard = heard
+
+    def learned(self, learned: Learned) -> None:
+        super().learned(learned)
+        if learned.entropy is not None:
+            self._heard.entropies.append((self._ledger.used, learned.entropy))
+
+
+@dataclass(frozen=True, eq=False)
 class HeardProblem(PlacementProblem):
     """A placement problem that remembers all that a method evaluates and learns on it."""
 
-    def __init__(self, problem: PlacementProblem, evaluations: int) -> None:
-        super().__init__(
-            problem.graph,
-            problem.costs,
-            problem.grouping,
-            problem.cluster,
-            problem.allowed,
-            Budget(evaluations),
-            problem.simulator,
-        )
-        self.heard = Heard()
+    heard: Heard = field(kw_only=True)
 
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
         evaluations = super().evaluate(placements)
@@ -109,10 +114,15 @@ class HeardProblem(PlacementProblem):
         self.heard.step_time_us.extend(np.where(self.feasible(evaluations), evaluations.step_time_us, np.inf).tolist())
         return evaluations
 
-    def learned(self, learned: Learned) -> None:
-        super().learned(learned)
-        if learned.entropy is not None:
-            self.heard.entropies.append((self.ledger.used, learned.entropy))
+
+def heard_problem(problem: PlacementProblem, evaluations: int, emit: EmitFromPlacer = ignore) -> HeardProblem:
+    """`problem` with a ledger of so many evaluations, and a memory."""
+    ledger, heard = Ledger(Budget(evaluations)), Heard()
+    context = RunContext(ledger, HeardReporter(heard, ledger, emit))
+    graph, costs, grouping = problem.graph, problem.costs, problem.grouping
+    return HeardProblem(
+        graph, costs, grouping, problem.cluster, problem.allowed, context, shared=problem.simulator, heard=heard
+    )
 
 
 def run(folder: Path, report: ReportLine) -> str:
@@ -140,7 +150,7 @@ def _key(method: str, settings: dict[str, Json], tenth: int | None = None) -> Me
 
 def drawn_at_random(problem: PlacementProblem, evaluations: int) -> Drawn:
     """What the method `random` draws in all of its evaluations."""
-    heard = HeardProblem(problem, evaluations)
+    heard = heard_problem(problem, evaluations)
     began = time.process_time()
     make_placer("random", {}).place(heard, np.random.default_rng(SEED), lambda: False)
     return heard.heard.drawn(0, 0, time.process_time() - began)
@@ -154,7 +164,14 @@ def trained_tenth(
     It continues from the state in `folder` that the tenth before has left there, else it begins again.
     """
     begin, end = (whole_batches(number, evaluations, settings) for number in (tenth - 1, tenth))
-    heard = HeardProblem(problem, evaluations)
+    saved_at, saved = 0, b""
+
+    def note(event: FromPlacer) -> None:
+        nonlocal saved_at, saved
+        if isinstance(event, PlacerState):
+            saved_at, saved = heard.ledger.used, event.state
+
+    heard = heard_problem(problem, evaluations, note)
     placer = resumable(make_placer("rnn", {**settings, "checkpoint_seconds": 0.0}))
     path = folder / f"{settings['preset']}-{evaluations}-{code_state()}.state"
     if path.exists():
@@ -163,14 +180,8 @@ def trained_tenth(
         if ledger.used <= begin:
             heard.ledger.restore(ledger)
             placer.resume(arrays["placer"].tobytes())
-    first, saved_at, saved = heard.ledger.used, 0, b""
+    first = heard.ledger.used
 
-    def note(event: FromPlacer) -> None:
-        nonlocal saved_at, saved
-        if isinstance(event, PlacerState):
-            saved_at, saved = heard.ledger.used, event.state
-
-    heard.report_to(note)
     began = time.process_time()
     placer.place(heard, np.random.default_rng(SEED), lambda: saved_at >= end)
     seconds = time.process_time() - began

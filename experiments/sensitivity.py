@@ -21,7 +21,7 @@ from scipy.stats import kendalltau
 
 from engine import VERSION, api
 from engine.clusters.cluster import Cluster, Contention
-from engine.run import Run
+from engine.run.run import Run
 from engine.simulator import Simulator
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.zoo_graphs import prepared_zoo_graph

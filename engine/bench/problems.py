@@ -9,7 +9,7 @@ from engine import api
 from engine.graphs.grouping.grouping import Grouping, group_ops
 from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS
 from engine.policy_training import problems_of
-from engine.problem import Budget, Clock, PlacementProblem
+from engine.problem import Budget, Clock, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices
 
 GRAPH = "inception_v3"
@@ -47,4 +47,4 @@ def nested_problem(
     graph, costs, on = prepared.graph, prepared.costs, api.parse_cluster(cluster)
     allowed = allowed_devices(graph, costs, nested[-1], on)
     coarser = tuple(nested[:-1])
-    return PlacementProblem(graph, costs, nested[-1], on, allowed, budget, clock=clock, coarser=coarser)
+    return PlacementProblem(graph, costs, nested[-1], on, allowed, RunContext.of(budget, clock=clock), coarser=coarser)

@@ -154,7 +154,7 @@ def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
     """The episodes of one run."""
     emitted: list[object] = []
     rng = np.random.default_rng(0)
-    problem.report_to(emitted.append)
+    problem = problem.reporting_to(emitted.append)
     make_placer("placeto", settings).place(problem, rng, lambda: False)
     return sum(isinstance(event, Episode) for event in emitted)
 

@@ -11,8 +11,8 @@ from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.prepared import PreparedGraph
-from engine.run import Run
-from engine.run_request import GivenPolicy, RunRequest
+from engine.run.request import GivenPolicy, RunRequest
+from engine.run.run import Run
 
 SECONDS_BETWEEN_SIGNS = 0.5
 """seconds between two reports of a child to its parent, which can then end it"""

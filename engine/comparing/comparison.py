@@ -18,7 +18,8 @@ from engine.events import Json
 from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run_request import GivenPolicy, RunRequest, require_placeable
+from engine.run.problem import require_placeable
+from engine.run.request import GivenPolicy, RunRequest
 from engine.search.preference import Preference
 
 MOST_SEEDS = 1000

@@ -8,7 +8,7 @@ from typing import Any
 from engine.comparing.curve import BestSoFar
 from engine.comparing.outcome import CLOSE, Outcome
 from engine.events import Baseline, Emitted, Episode, Json, NumberedEvent, Started
-from engine.run_request import TRIVIAL_BASELINES
+from engine.run.request import TRIVIAL_BASELINES
 
 SINGLE_DEVICE = "single_device"
 

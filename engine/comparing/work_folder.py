@@ -9,7 +9,7 @@ from engine import VERSION
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.files.whole_files import write_whole
-from engine.run_request import GivenPolicy, RunRequest
+from engine.run.request import GivenPolicy, RunRequest
 from engine.search.preference import FASTEST
 
 KEY_LENGTH = 24

@@ -15,7 +15,7 @@ from engine.search.preference import Preference
 from engine.search.simplest import devices_used, simplest_of
 
 
-def told_of_answer(
+def answer_to_json(
     problem: PlacementProblem,
     levels: Levels,
     answer: NDArray[np.int32],
@@ -25,8 +25,8 @@ def told_of_answer(
 ) -> dict[str, Json]:
     """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
 
-    `answer` [groups of the problem], told by `levels`; `baselines`: method → step time in µs, or None; `refusal`: why
-    no placement can fit in memory, where that is known.
+    `answer` [groups of the problem], which `levels` splits; `baselines`: method → step time in µs, or None;
+    `refusal`: why no placement can fit in memory, where that is known.
     """
     verdict = verdict_of(problem, answer, baselines, refusal)
     feasible = verdict.kind is not VerdictKind.INFEASIBLE
@@ -44,7 +44,7 @@ def _simplest(
 ) -> dict[str, Json]:
     answer_us = float(problem.simulator.evaluate(answer[None, :]).step_time_us[0])
     found = simplest_of(problem, answer, tolerance)
-    placement = levels.told(found.placement)
+    placement = levels.split_placement(found.placement)
     return {
         "step_time_us": found.step_time_us,
         "devices_used": found.devices_used,

@@ -21,7 +21,7 @@ from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.kept_policy import KeptPolicy
 from engine.placeto.start_times import GroupStartTimes
 from engine.prepared import PreparedGraph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
 from engine.problem.trivial import prior_scores
 from engine.simulator import Simulator, Timeline
@@ -244,7 +244,9 @@ class Session:
     @cached_property
     def _problem(self) -> PlacementProblem:
         graph, costs, grouping = self.prepared.graph, self.prepared.costs, self.prepared.grouping
-        return PlacementProblem(graph, costs, grouping, self.cluster, self.allowed, Budget(1), simulator=self._by_group)
+        return PlacementProblem(
+            graph, costs, grouping, self.cluster, self.allowed, RunContext.of(Budget(1)), shared=self._by_group
+        )
 
     def decisions(
         self,

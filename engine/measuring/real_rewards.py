@@ -22,7 +22,7 @@ from engine.measuring.fidelity import APART, MeasuredSteps
 from engine.measuring.many import GraphToMeasure, measured_placements, require_rounds
 from engine.problem.good_placements import MOST_KEPT
 from engine.problem.step_timer import StepTimer
-from engine.run import Choice
+from engine.run.report import Choice
 
 LAST, TOP, ALL = "last", "top", "all"
 TOP_OF_ALL = 5

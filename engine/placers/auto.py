@@ -107,13 +107,13 @@ class Auto:
             return
 
         if stage == FIRST:
-            halved = problem.with_states(partial(_packed, stage, seed))
+            halved = problem.in_context(problem.context.with_states(partial(_packed, stage, seed)))
             self._halve(halved, starts, state, np.random.default_rng([seed, 0]), should_stop)
             stage, state = "local_search", None
         search = self._search(stage)
         if state is not None:
             search.resume(state)
-        searched = problem.with_states(partial(_packed, stage, seed))
+        searched = problem.in_context(problem.context.with_states(partial(_packed, stage, seed)))
         search.place(searched, np.random.default_rng([seed, 1]), should_stop)
 
     def _evaluate_quick_starts(

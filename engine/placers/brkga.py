@@ -130,7 +130,7 @@ class Brkga:
         proposals = uniform_proposals(problem.group_count, problem.device_count, self.elite_bias)
         scorer = Scorer(problem, should_stop, self.prior)
         proposals = with_prior(proposals, scorer.graph)
-        breed(problem, scorer, proposals, shares, problem.ledger.remaining, rng, problem.start)
+        breed(problem, scorer, proposals, shares, problem.ledger.remaining, rng, problem.context.start)
 
 
 def breed(

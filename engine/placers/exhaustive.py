@@ -52,9 +52,9 @@ class Exhaustive:
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         """Raises SettingsError, with the number of placements, if there are more than evaluations left."""
         enumeration = _Enumeration(problem, self._state)
-        while enumeration.left > 0 and not problem.is_over(should_stop):
+        while enumeration.left > 0 and not problem.context.is_over(should_stop):
             problem.evaluate_compiled(min(enumeration.left, chunk_size(problem)), enumeration.evaluate)
-            problem.save(enumeration.state, self.settings.checkpoint_seconds)
+            problem.context.save(enumeration.state, self.settings.checkpoint_seconds)
 
 
 class _Enumeration:

@@ -36,7 +36,7 @@ class LocalSearchPlacer:
         if self._state is None:
             if problem.ledger.used == 0:
                 evaluate_one_device(problem)
-            if self.settings.list_starts and problem.start is None:
+            if self.settings.list_starts and problem.context.start is None:
                 evaluate_rounds(problem, rounds_of(problem, LIST_METHODS), rng, should_stop)
         if not problem.ledger.spent:
             search = LocalSearch(problem, self.settings, rng, should_stop)

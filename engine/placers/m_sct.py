@@ -179,8 +179,8 @@ class MSct:
         count, edges = len(tasks.group), edges_of(tasks)
         relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations, problem.ledger.seconds_left)
         if relaxation is None:
-            problem.progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count)
+            problem.context.progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count)
             return np.full(count, NO_TASK)
         favourite = favourites(edges, relaxation.x, count, self.threshold)
-        problem.progress("favourite children found", int((favourite != NO_TASK).sum()), count)
+        problem.context.progress("favourite children found", int((favourite != NO_TASK).sum()), count)
         return favourite

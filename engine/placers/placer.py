@@ -39,3 +39,9 @@ class ResumablePlacer(Placer, Protocol):
     def resume(self, state: bytes) -> None:
         """Load `state`: the next `place` continues from there, with the same answer as if it had never stopped."""
         ...
+
+
+def resumable(placer: Placer) -> ResumablePlacer:
+    """`placer` as a ResumablePlacer, since it has emitted a state."""
+    assert hasattr(placer, "resume"), "a placer emitted a state but has no resume"
+    return placer  # type: ignore[return-value]  # checked above

@@ -48,6 +48,6 @@ class Placeto:
             training.restore(self._state)
         elif passes is not None:
             training.begin_from(passes.placements, passes.evaluations)
-        elif problem.start is not None:
-            training.begin_from(problem.start[None, :], problem.times_of(problem.start[None, :]))
+        elif problem.context.start is not None:
+            training.begin_from(problem.context.start[None, :], problem.times_of(problem.context.start[None, :]))
         training.run()

@@ -45,7 +45,7 @@ def evaluate_one_device(problem: PlacementProblem) -> None:
         problem.evaluate_episodes(placements[: ledger.remaining])
         return
     feasible = ledger.best_step_time_us is not None
-    problem.episode(ledger.answer(), ledger.best_time_us, feasible=feasible, number=ledger.used)
+    problem.context.episode(ledger.answer(), ledger.best_time_us, feasible=feasible, number=ledger.used)
 
 
 def evaluate_methods(
@@ -70,7 +70,7 @@ def evaluate_methods(
         try:
             make_placer(method, {}).place(sub_problem, rng, should_stop)
         except PlacetoError as error:  # such as no rule for this graph, or no library on this machine
-            problem.progress(f"without {PLACERS[method].label}: {error.what}")
+            problem.context.progress(f"without {PLACERS[method].label}: {error.what}")
         if sub_problem.ledger.best_placement is not None:
             starts.append(start_of(sub_problem.ledger))
     return starts
@@ -143,8 +143,8 @@ def start_of(ledger: Ledger) -> Start:
 
 def given_start(problem: PlacementProblem) -> list[Start]:
     """A start at the placement that the problem begins from, which has been evaluated; none without one."""
-    if problem.start is None:
+    if problem.context.start is None:
         return []
-    evaluations = problem.times_of(problem.start[None, :])
+    evaluations = problem.times_of(problem.context.start[None, :])
     missing_bytes = int(problem.missing_bytes(evaluations)[0])
-    return [Start(problem.start.copy(), float(evaluations.step_time_us[0]), missing_bytes)]
+    return [Start(problem.context.start.copy(), float(evaluations.step_time_us[0]), missing_bytes)]

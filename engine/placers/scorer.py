@@ -94,7 +94,7 @@ class Scorer:
         gradient_norm: float | None = None,
     ) -> None:
         """Report that the method has learned from `scored`; `expected` is the score that it expected, if it has one."""
-        self._problem.learned(
+        self._problem.context.learned(
             Learned(
                 mean_return=-float(scored.scores.mean()),
                 return_baseline=None if expected is None else -expected,

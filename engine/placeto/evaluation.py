@@ -81,7 +81,7 @@ class Evaluator:
             state = np.concatenate(([0], np.cumsum(moved[index])))
             values[index] = seen.penalised[state]
             of_memory[index], end_us[index] = seen.of_memory[-1], seen.step_time_us[-1]
-            self._problem.episode(ends[index], float(end_us[index]), feasible=bool(seen.feasible[-1]))
+            self._problem.context.episode(ends[index], float(end_us[index]), feasible=bool(seen.feasible[-1]))
         best, least = _least(values[:, -1], ends)
         returns = intermediate_returns(values)
         return EvaluatedEpisodes(episodes, returns, least, float(of_memory.mean()), best, end_us)

@@ -69,7 +69,7 @@ class PlacetoTraining:
                 self._on_graph.begin()
                 while not (self._problem.ledger.spent or self._should_stop()):
                     self._run_batch()
-                    self._problem.save(self.state, self._settings.checkpoint_seconds)
+                    self._problem.context.save(self.state, self._settings.checkpoint_seconds)
             except InterruptedTrainingError:
                 return
             finally:
@@ -79,17 +79,17 @@ class PlacetoTraining:
         """Emit what is needed to compute decisions again, unless it is too large."""
         kept = KeptPolicy(self._settings, weights_of(self._network), self._best_episode).to_bytes()
         if len(kept) <= MOST_KEPT_BYTES:
-            self._problem.keep_policy(kept)
+            self._problem.context.keep_policy(kept)
 
     def _run_batch(self) -> None:
         progress = self._problem.ledger.share_spent
-        episodes_before = self._problem.reporter.episodes
+        episodes_before = self._problem.context.reporter.episodes
         outcome = self._on_graph.decide(self._rng, greedy=has_greedy_episode(self._settings, self._batches))
         if self._best_episode is None or outcome.best_end[0] < self._best_episode.value:
             self._best_episode = self._decided(outcome, episodes_before)
         learned = self._on_graph.learn(outcome, progress)
         if learned is not None:
-            self._problem.learned(learned)
+            self._problem.context.learned(learned)
         self._batches += 1
 
     def _decided(self, outcome: EvaluatedEpisodes, episodes_before: int) -> DecidedEpisode:
@@ -116,8 +116,8 @@ class PlacetoTraining:
             "rng": cast(Json, self._rng.bit_generator.state),
             **self._on_graph.values(),
             "batches": self._batches,
-            "episodes": self._problem.reporter.episodes,
-            "learning": self._problem.reporter.learning.state(),
+            "episodes": self._problem.context.reporter.episodes,
+            "learning": self._problem.context.reporter.learning.state(),
         }
         return pack_tensors(arrays, texts)
 
@@ -129,6 +129,7 @@ class PlacetoTraining:
         self._on_graph.restore(arrays, texts)
         self._best_episode = DecidedEpisode.from_arrays(under("best_episode.", arrays))
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
-        self._batches, self._problem.reporter.episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
+        self._batches, reporter = cast(int, texts["batches"]), self._problem.context.reporter
+        reporter.episodes = cast(int, texts["episodes"])
         if "learning" in texts:  # states of version 0.1 have none
-            self._problem.reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))
+            reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))

@@ -21,7 +21,7 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.training_problem import STAGES, TrainingProblem
 from engine.policies.traits import Ranges
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.problem.ledger import Clock
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def received(problem: SentProblem) -> TrainingProblem:
         problem.grouping,
         problem.cluster,
         problem.allowed,
-        Budget(1),
-        clock=problem.clock,
+        RunContext.of(Budget(1), clock=problem.clock),
     )
     return TrainingProblem(problem.name, problem.cluster_name, made)
 

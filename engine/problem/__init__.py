@@ -1,6 +1,8 @@
-"""The placement problem: a graph with its costs and groups on a cluster, and the ledger of its evaluations."""
+"""The placement problem: a graph with its costs and groups on a cluster, and the context of its run."""
 
+from engine.problem.context import RunContext
 from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Clock, Ledger, LedgerState
+from engine.problem.making import problem_of
 from engine.problem.problem import PlacementProblem
 
 __all__ = [
@@ -12,4 +14,6 @@ __all__ = [
     "Ledger",
     "LedgerState",
     "PlacementProblem",
+    "RunContext",
+    "problem_of",
 ]

@@ -92,3 +92,8 @@ def most_in_common(one: NDArray[np.int32], other: NDArray[np.int32], class_of_de
         total += int(shared[row, column])
         shared[row], shared[:, column] = 0, 0
     return total
+
+
+def with_first(first: NDArray[np.int32], placements: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The `placements` [candidates, units], with one of them, `first` [units], before the others."""
+    return np.concatenate([first[None, :], placements[(placements != first).any(axis=1)]])

@@ -47,22 +47,12 @@ class Ledger:
     """Counts a run's evaluations and its seconds, and keeps the best placement among them.
 
     A ledger may be part of another one, its `parent`, which then counts the same evaluations and compares the same
-    placements. The parent's groups may be finer.
+    placements.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        clock: Clock | None = None,
-        parent: "Ledger | None" = None,
-        inside: NDArray[np.int32] | None = None,
-        devices: NDArray[np.int32] | None = None,
-    ) -> None:
-        """`clock` is `time.monotonic` by default. `inside` [groups of the parent]: the group here that holds each.
-
-        `devices` [devices here]: the parent's device that each is.
-        """
-        self.budget, self._parent, self._inside, self._devices = budget, parent, inside, devices
+    def __init__(self, budget: Budget, clock: Clock | None = None, parent: "Parent | None" = None) -> None:
+        """`clock` is `time.monotonic` by default."""
+        self.budget, self._parent = budget, parent
         self.clock: Clock = clock or time.monotonic
         self.used = 0
         self.best_step_time_us: float | None = None
@@ -105,7 +95,7 @@ class Ledger:
     @property
     def is_answered(self) -> bool:
         """Whether the run has evaluated a placement, here or in a ledger of which this one is a part."""
-        return self.best_placement is not None or (self._parent is not None and self._parent.is_answered)
+        return self.best_placement is not None or (self._parent is not None and self._parent.ledger.is_answered)
 
     @property
     def spent(self) -> bool:
@@ -130,13 +120,13 @@ class Ledger:
         if count > self.remaining:
             raise BudgetSpentError(f"{count} evaluations asked, {self.remaining} left")
         if self._parent is not None:
-            self._parent.require(count)
+            self._parent.ledger.require(count)
 
     def charge(self, count: int) -> None:
         """Take `count` evaluations from the budget. Raises BudgetSpentError."""
         self.require(count)
         if self._parent is not None:
-            self._parent.charge(count)
+            self._parent.ledger.charge(count)
         self.used += count
 
     def note(
@@ -160,14 +150,14 @@ class Ledger:
     ) -> None:
         """Let this ledger and those of which it is a part keep the good ones of `placements` [batch, groups]."""
         if self._parent is not None:
-            self._parent._offer(self.lifted(placements), step_time_us, missing_bytes)
+            self._parent.ledger._offer(self.lifted(placements), step_time_us, missing_bytes)
         if self.good is not None:
             self.good.add(placements[missing_bytes == 0], step_time_us[missing_bytes == 0])
 
     def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
         """Keep `placement`, the best of several, if it is better than the best so far; add the sum of their times."""
         if self._parent is not None:
-            self._parent._keep(self.lifted(placement), step_time_us, missing_bytes, sum_us)
+            self._parent.ledger._keep(self.lifted(placement), step_time_us, missing_bytes, sum_us)
         self._sum_us += sum_us
         candidate = (missing_bytes, step_time_us)
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
@@ -178,7 +168,7 @@ class Ledger:
     def settle(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
         """Answer with `placement` [groups], which was evaluated, unless the best so far is better than that."""
         if self._parent is not None:
-            self._parent.settle(self.lifted(placement), step_time_us, missing_bytes)
+            self._parent.ledger.settle(self.lifted(placement), step_time_us, missing_bytes)
         if self.best_placement is not None and (missing_bytes, step_time_us) == (
             self.missing_bytes,
             self._best_time_us,
@@ -186,9 +176,8 @@ class Ledger:
             self.best_placement = placement.astype(np.int32, copy=True)
 
     def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
-        """[..., groups of the parent] `placements` [..., groups] in the parent's groups, on its devices."""
-        placements = placements if self._devices is None else self._devices[placements]
-        return placements if self._inside is None else placements[..., self._inside]
+        """[..., groups of the parent] `placements` [..., groups] as the parent has them."""
+        return placements if self._parent is None else self._parent.lifted(placements)
 
     def answer(self) -> NDArray[np.int32]:
         """[groups] `best_placement`; the ledger must have at least one evaluation."""
@@ -213,6 +202,22 @@ class Ledger:
             self.best_step_time_us = state.best_time_us if state.missing_bytes == 0 else None
         if self.good is not None:
             self.good.restore(state.good, state.good_time_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The ledger of which another one is a part, and how that one's placements become placements here."""
+
+    ledger: Ledger
+    inside: NDArray[np.int32] | None = None
+    """[groups of the parent] the group of the part that holds each, where the parent's are finer"""
+    devices: NDArray[np.int32] | None = None
+    """[devices of the part] the parent's device that each is, where the parent has more"""
+
+    def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
+        """[..., groups of the parent] `placements` [..., groups of the part], on the parent's devices."""
+        placements = placements if self.devices is None else self.devices[placements]
+        return placements if self.inside is None else placements[..., self.inside]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ FIRST_STATE_SECONDS = 1.0
 """until the first saved state, from the start or from where a run goes on"""
 
 
-Tell: TypeAlias = Callable[[NDArray[np.int32]], SplitPlacement]
+ToSplit: TypeAlias = Callable[[NDArray[np.int32]], SplitPlacement]
+"""gives a placement [groups] as events have it: by the groups that people see, and their parts"""
 
 
 def by_group(placement: NDArray[np.int32]) -> SplitPlacement:
@@ -35,9 +36,8 @@ def ignore(_event: FromPlacer) -> None:
 class Reporter:
     """Numbers a method's episodes and emits them, with the best and the evaluations of the ledger."""
 
-    def __init__(self, ledger: Ledger, emit: EmitFromPlacer, tell: Tell, level_groups: int) -> None:
-        """`tell` gives a placement as events have it; `level_groups` is the number of groups of the ledger's."""
-        self._ledger, self._emit, self._tell, self._level_groups = ledger, emit, tell, level_groups
+    def __init__(self, ledger: Ledger, emit: EmitFromPlacer, to_split: ToSplit) -> None:
+        self._ledger, self._emit, self.to_split = ledger, emit, to_split
         self._every = -(-ledger.budget.evaluations // MOST_EPISODES)
         self.episodes = 0
         """the number of the last episode, emitted or not"""
@@ -134,7 +134,7 @@ class Reporter:
         elapsed_seconds: float | None = None,
         level_groups: int | None = None,
     ) -> None:
-        told = self._tell(placement)
+        split = self.to_split(placement)
         self.emit(
             Episode(
                 episode=number,
@@ -143,9 +143,9 @@ class Reporter:
                 best_step_time_us=best_step_time_us,
                 evaluations=self._ledger.used if evaluations is None else evaluations,
                 elapsed_seconds=self._ledger.elapsed_seconds if elapsed_seconds is None else elapsed_seconds,
-                placement=told.device_of_group,
-                parts=told.parts,
-                level_groups=self._level_groups if level_groups is None else level_groups,
+                placement=split.device_of_group,
+                parts=split.parts,
+                level_groups=len(placement) if level_groups is None else level_groups,
             )
         )
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US
+from engine.problem.context import RunContext
 from engine.problem.ledger import MOST_EVALUATIONS, Budget
 from engine.problem.problem import PlacementProblem
 
@@ -29,13 +30,11 @@ def with_factors(
     bandwidth = problem.cluster.bandwidth_bytes_per_us * bandwidth_factors
     bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
-    return PlacementProblem(
-        problem.graph,
-        costs,
-        problem.grouping,
-        cluster,
-        problem.allowed,
-        Budget(MOST_EVALUATIONS),
-        problem.simulator.with_times(costs, cluster),
-        clock=problem.ledger.clock,
+    return dataclasses.replace(
+        problem,
+        costs=costs,
+        cluster=cluster,
+        context=RunContext.of(Budget(MOST_EVALUATIONS), clock=problem.ledger.clock),
+        coarser=(),
+        shared=problem.simulator.with_times(costs, cluster),
     )

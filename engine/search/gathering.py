@@ -44,14 +44,14 @@ class Gathering:
             self._gather(level)
         if self._gathered:
             missing_bytes, step_time_us = self._rank
-            self._problem.settle(self._placement, step_time_us, missing_bytes)
+            self._problem.context.settle(self._placement, step_time_us, missing_bytes)
 
     def _gather(self, level: Grouping) -> None:
         """Gather split groups of `level`: halves of what cannot be gathered at once are tried each by itself."""
         inside = coarser_group_of_each(level, self._problem.grouping)
         home = self._homes(level, inside)
         waiting = [np.flatnonzero(home != SPLIT)]
-        while waiting and not self._problem.is_over(self._should_stop):
+        while waiting and not self._problem.context.is_over(self._should_stop):
             groups = waiting.pop()
             if len(groups) == 0:
                 continue

@@ -104,7 +104,7 @@ class Halving:
             if self._walk == len(self._starts):
                 self._starts = sorted(self._starts, key=lambda start: start.rank)[: (len(self._starts) + 1) // 2]
                 self._walk = 0
-            self._problem.save(self.state, self._settings.checkpoint_seconds)
+            self._problem.context.save(self.state, self._settings.checkpoint_seconds)
 
     def _ends(self) -> bool:
         ledger = self._problem.ledger
@@ -114,7 +114,7 @@ class Halving:
             late = ledger.elapsed_seconds - self._begin_seconds >= SHARE * left
         return (
             late
-            or self._problem.is_over(self._should_stop)
+            or self._problem.context.is_over(self._should_stop)
             or is_proven(ledger, self._bound_us)
             or self._annealer.moves == 0
         )

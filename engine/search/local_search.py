@@ -106,12 +106,12 @@ class LocalSearch:
         schedule = self._schedule()
         while not (self._is_over() or self._is_optimal() or self._annealer.moves == 0):
             self._run_chunk(schedule)
-            self._problem.save(self.state, self._settings.checkpoint_seconds)
+            self._problem.context.save(self.state, self._settings.checkpoint_seconds)
         if self._gathers and self._problem.ledger.best_placement is not None:
             Gathering(self._problem, self._should_stop).run()
 
     def _is_over(self) -> bool:
-        return self._problem.is_over(self._should_stop) or self._progress(0, 0.0) >= 1.0
+        return self._problem.context.is_over(self._should_stop) or self._progress(0, 0.0) >= 1.0
 
     def _run_chunk(self, schedule: CoolingSchedule) -> None:
         """Run the next chunk, which never goes beyond the evaluations of its cycle."""

@@ -156,7 +156,7 @@ def auto_us(problem: PlacementProblem, policy: TrainedPolicy | None, seconds: fl
     auto, own = Auto(), problem.with_budget(Budget(MOST_EVALUATIONS, seconds))
     if policy is not None:
         auto.use_policy(policy)
-    own.begin()
+    own.context.begin()
     auto.place(own, np.random.default_rng(seed), lambda: False)
     return own.ledger.best_step_time_us
 

@@ -20,8 +20,8 @@ import numpy as np
 from engine.events import Episode
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run.run import Run
+from engine.run.request import RunRequest
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
 graph, costs = small_graph(np.random.default_rng(40), 40)

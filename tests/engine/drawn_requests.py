@@ -6,7 +6,7 @@ from engine.clusters.cluster import Contention, MemoryModel
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.placers.registry import PLACERS
 from engine.problem import Budget
-from engine.run_request import BASELINES, GivenPolicy, RunRequest
+from engine.run.request import BASELINES, GivenPolicy, RunRequest
 from engine.search.preference import Preference
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.policies.small_policies import small_policy

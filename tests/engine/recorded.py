@@ -19,8 +19,8 @@ from engine.events import Emitted, Json, NumberedEvent
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import Run
-from engine.run_request import GivenPolicy, RunRequest
+from engine.run.request import GivenPolicy, RunRequest
+from engine.run.run import Run
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 from tests.engine.policies.small_policies import small_policy
 

@@ -12,7 +12,7 @@ from engine.api import Budget, PreparedGraph, RunRequest, SplitPlacement, place,
 from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.events import Baseline, Checkpoint, Emitted, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
-from engine.run import Run
+from engine.run.run import Run
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.small_runs import Heard, events_of, prepared_graph, request, without_seconds, without_times
@@ -143,7 +143,9 @@ def test_random_has_the_same_evaluations_as_the_run() -> None:
 def test_random_does_not_keep_a_large_graph_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = prepared_graph()
     heard: Heard = []
-    monkeypatch.setattr("engine.run.MOST_RANDOM_WORK", 40 * (prepared.graph.op_count + prepared.graph.edge_count))
+    monkeypatch.setattr(
+        "engine.run.baselines.MOST_RANDOM_WORK", 40 * (prepared.graph.op_count + prepared.graph.edge_count)
+    )
     place(prepared, request("heft", 123), heard.append, lambda: False)
     baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
     assert baselines["random"].evaluations == 40

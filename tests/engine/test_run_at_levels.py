@@ -17,8 +17,8 @@ from engine.placement_files import placement_of_report, placement_to_json, simul
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run.request import RunRequest
+from engine.run.run import Run
 from tests.engine.small_runs import AUTO, Heard, events_of, without_seconds
 
 CLUSTER = parse_cluster("3xK80")
@@ -96,6 +96,6 @@ def test_a_run_that_is_resumed_goes_on_as_if_it_had_never_stopped(prepared: Prep
 def test_a_method_that_splits_nothing_refuses_a_split_start(prepared: PreparedGraph) -> None:
     units = np.arange(prepared.levels.group_counts[-1], dtype=np.int32) % 2
     with pytest.raises(PlacementError, match=r"or a method that splits groups \(auto"):
-        run(prepared, asked("brkga", start=prepared.levels.told(units)))
+        run(prepared, asked("brkga", start=prepared.levels.split_placement(units)))
     with pytest.raises(PlacementError, match="a device, or a start in which it is split"):
         run(prepared, asked("auto", pins={0: SPLIT}))

@@ -15,7 +15,7 @@ from engine.comparing.work_folder import WorkFolder
 from engine.errors import PlacetoError, SettingsError
 from engine.events import Json
 from engine.problem import Budget
-from engine.run_request import GivenPolicy, RunRequest
+from engine.run.request import GivenPolicy, RunRequest
 from engine.search.preference import Preference
 from tests.engine.drawn_requests import POLICY, drawn_request
 from tests.engine.placers.small_problems import small_cluster

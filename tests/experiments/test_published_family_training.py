@@ -41,7 +41,7 @@ def test_a_batch_on_one_graph_is_that_of_a_run_on_it(network: str, reward: str) 
     settings = settings_of(network=network, reward=reward, start="fixed_random", **constant)
     heard: list[object] = []
     problem = random_problem(1)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     stop_after_a_batch = PlacetoTraining(
         problem, settings, np.random.default_rng(5), lambda: any(isinstance(event, PlacerState) for event in heard)
     )

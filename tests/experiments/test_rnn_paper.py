@@ -9,7 +9,7 @@ import pytest
 from engine.events import Json
 from engine.problem import PlacementProblem
 from experiments import rnn_paper
-from experiments.rnn_paper import Drawn, HeardProblem, drawn_at_random, least_entropy, trained_tenth, whole_batches
+from experiments.rnn_paper import Drawn, drawn_at_random, heard_problem, least_entropy, trained_tenth, whole_batches
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.small_runs import prepared_graph
 
@@ -38,7 +38,7 @@ def test_what_is_drawn_is_counted() -> None:
     problem = small_problem(2, ops=2)  # nine placements: two GPUs and a CPU
     drawn = drawn_at_random(problem, 64)
     assert drawn.distinct == 9 / 64 and drawn.evaluations == 64 and drawn.entropy is None
-    heard = HeardProblem(problem, 3)
+    heard = heard_problem(problem, 3)
     heard.evaluate(np.array([[0, 0], [0, 1], [0, 0]], np.int32))
     times_us = heard.heard.step_time_us
     counted = heard.heard.drawn(0, 1, 0.0)

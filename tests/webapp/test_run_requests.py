@@ -63,7 +63,7 @@ def test_a_run_reads_its_policy_and_makes_its_placer_once(
 
     from_bytes = api.TrainedPolicy.from_bytes
     monkeypatch.setattr(api.TrainedPolicy, "from_bytes", staticmethod(counted_reading))
-    for module in ("engine.run_request", "engine.run"):
+    for module in ("engine.run.request", "engine.run.baselines"):
         monkeypatch.setattr(f"{module}.make_placer", counted_making)
     assert place_run(run.id)
     run.refresh_from_db()

@@ -115,7 +115,7 @@ class Levels:
             )
         return tuple(made)
 
-    def told(self, device_of_unit: NDArray[np.int32]) -> SplitPlacement:
+    def split_placement(self, device_of_unit: NDArray[np.int32]) -> SplitPlacement:
         """A placement of the finest level's groups [units], by the groups that people see and by their parts.
 
         Without levels these are the same groups.
@@ -124,17 +124,17 @@ class Levels:
         for level in range(len(self.counts) - 1, self.shown, -1):
             devices.append(devices_of_groups(self._inside(level), int(self.counts[level - 1, 0]), devices[-1]))
         coarser = devices.pop()
-        told = SplitPlacement(coarser.tolist())
+        split = SplitPlacement(coarser.tolist())
         for level, finer in enumerate(reversed(devices), self.shown + 1):
             of_split = coarser[self._inside(level)] == SPLIT
             if not of_split.any():
                 break
-            told.parts.append(finer[of_split].tolist())
+            split.parts.append(finer[of_split].tolist())
             coarser = finer
-        return told
+        return split
 
     def units(self, placement: SplitPlacement) -> NDArray[np.int32]:
-        """[units] the inverse of `told`. Raises PlacementError for other numbers of groups or parts than there are."""
+        """[units] the inverse of `split_placement`. Raises PlacementError for other numbers of groups or parts."""
         given = [placement.device_of_group, *placement.parts]
         devices = _devices(given.pop(0), self.group_counts[self.shown] if self else None)
         for level in range(self.shown + 1, len(self.counts)):

@@ -51,7 +51,7 @@ class Regal:
         scorer = Scorer(problem, should_stop, self.prior)
         episodes = int(self.training_share * problem.ledger.remaining) // self.episode_evaluations
         if episodes < 2:
-            problem.progress("regal: the budget is too small to train a policy; plain proposals", 0, 0)
+            problem.context.progress("regal: the budget is too small to train a policy; plain proposals", 0, 0)
             choices = plain_choices(problem.group_count, problem.device_count)
         else:
             choices = self._trained(episodes, problem, scorer, rng)
@@ -95,7 +95,7 @@ class Regal:
                 choices = actor.sample(rng)
                 score = self.search(choices, self.episode_evaluations, problem, scorer, rng)
                 entropy = actor.learn(choices, advantage_of(score, scores))
-                problem.learned(
+                problem.context.learned(
                     Learned(
                         mean_return=-score,
                         return_baseline=-float(np.mean(scores)),

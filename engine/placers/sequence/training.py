@@ -84,10 +84,10 @@ class SequenceTraining:
         """Train until the ledger is spent or a stop is requested, but evaluate at least one placement."""
         with torch_threads(self._settings.torch_threads):
             try:
-                while not self._problem.is_over(self._should_stop):
+                while not self._problem.context.is_over(self._should_stop):
                     self.run_batch()
                     if self._saves:
-                        self._problem.save(self.state, self._settings.checkpoint_seconds)
+                        self._problem.context.save(self.state, self._settings.checkpoint_seconds)
             except InterruptedTrainingError:
                 if self._problem.ledger.used == 0:
                     self._problem.evaluate_episodes(fastest_device_placement(self._graph)[None, :])
@@ -114,7 +114,7 @@ class SequenceTraining:
                 advantages = normalised(advantages)
             self._baseline.add(costs[counts])
             entropy, gradient_norm = self._update(sampled, advantages / counts.sum())
-            self._problem.learned(
+            self._problem.context.learned(
                 Learned(
                     mean_return=-float(costs[counts].mean()),
                     return_baseline=-expected,
@@ -149,8 +149,8 @@ class SequenceTraining:
             "rng": cast(Json, self._rng.bit_generator.state),
             "baseline": self._baseline.value,
             "updates": self._updates,
-            "episodes": self._problem.reporter.episodes,
-            "learning": self._problem.reporter.learning.state(),
+            "episodes": self._problem.context.reporter.episodes,
+            "learning": self._problem.context.reporter.learning.state(),
         }
         return pack_tensors(network_arrays(self._model.network, self._optimiser), texts)
 
@@ -161,8 +161,9 @@ class SequenceTraining:
         restore_network(arrays, self._model.network, self._optimiser)
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._baseline.value = cast(float | None, texts["baseline"])
-        self._updates, self._problem.reporter.episodes = cast(int, texts["updates"]), cast(int, texts["episodes"])
-        self._problem.reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))
+        self._updates, reporter = cast(int, texts["updates"]), self._problem.context.reporter
+        reporter.episodes = cast(int, texts["episodes"])
+        reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:

@@ -11,7 +11,7 @@ from engine.policies.drawn.graphs import BYTES_PER_US, drawn_graph
 from engine.policies.drawn.shapes import log_uniform
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import problem_of
 
 LAYERS = (24, 320)
 """log-uniform"""
@@ -48,9 +48,7 @@ def drawn_problem(shapes: Sequence[str], rng: np.random.Generator) -> TrainingPr
     prepared = drawn_graph(shape, layers, slowness_of_kind, rng, trains=trains)
     others = rng.integers(0, kinds, count - kinds)
     cluster = _drawn_cluster([KINDS[kind] for kind in sorted([*range(kinds), *others.tolist()])], prepared, rng)
-    allowed = np.ones((prepared.grouping.group_count, count), dtype=bool)
-    problem = PlacementProblem(prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, Budget(1))
-    return TrainingProblem(shape, f"{count} drawn devices", problem)
+    return TrainingProblem(shape, f"{count} drawn devices", problem_of(prepared, cluster))
 
 
 def _drawn_cluster(kinds: Sequence[str], prepared: PreparedGraph, rng: np.random.Generator) -> Cluster:

@@ -11,7 +11,7 @@ from engine.costs.costs import Costs, CostSource
 from engine.explaining.model_error import ESTIMATED, GIVEN, MEASURED, error_of
 from engine.explaining.verdict import Verdict, VerdictKind, verdict_of
 from engine.graphs.graph import ComputationGraph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster
 
 REST_US = 5.7
@@ -50,7 +50,7 @@ def problem_of(
     )
     cluster = cluster or small_cluster(2)
     allowed = np.ones((ops, cluster.device_count), dtype=bool)
-    return PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, Budget(10))
+    return PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, RunContext.of(Budget(10)))
 
 
 def judged(problem: PlacementProblem, placement: list[int], **baselines: float | None) -> Verdict:
@@ -172,7 +172,7 @@ def test_the_wrong_single_device_says_nothing_about_splitting() -> None:
     made = problem_of([10.0, 10.0], [(0, 1)], cluster=small_cluster(1, cpu=True))
     times_us = np.array([[10.0, 10.0], [40.0, 40.0]])
     costs = dataclasses.replace(made.costs, kinds=("GPU", "CPU"), time_us=times_us)
-    problem = PlacementProblem(made.graph, costs, made.grouping, made.cluster, made.allowed, Budget(10))
+    problem = PlacementProblem(made.graph, costs, made.grouping, made.cluster, made.allowed, RunContext.of(Budget(10)))
     ratio = (40 + REST_US) / (10 + REST_US)
     verdict = judged(problem, [1, 1])
     assert verdict.kind is VerdictKind.ONE_DEVICE and verdict.gain == pytest.approx(1 - ratio)

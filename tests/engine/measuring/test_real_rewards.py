@@ -21,7 +21,7 @@ from engine.measuring.fidelity import APART, MeasuredSteps
 from engine.measuring.many import GraphToMeasure
 from engine.measuring.real_rewards import CHECKING, EVALUATING, RealRewards, WhatToMeasure
 from engine.problem.robustness import step_times_of_draws
-from engine.run_request import RunProblem
+from engine.run.problem import RunProblem
 from tests.engine.measuring.conftest import LIMITS
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.small_runs import prepared_graph
@@ -142,7 +142,7 @@ def test_the_measured_fastest_is_the_answer_where_the_noise_allows_it(clockwork:
     rewards = RealRewards(clockwork, OPS, WhatToMeasure(3), rounds=2)
     assert rewards.timer is None
     choice = rewards(placements, simulated_us)
-    reported: Any = choice.told["measured"]
+    reported: Any = choice.report["measured"]
     assert (choice.index, reported["chosen"], reported["what"]) == (2, 2, "top 3")
     assert reported["gain"] == pytest.approx(0.2) and reported["noise"] == 0.0
     assert [row["step_time_us"] for row in reported["placements"]] == [120.0, 110.0, 100.0]
@@ -164,7 +164,7 @@ def test_fresh_rounds_decide_between_the_measured_fastest_and_the_runs_own(
     graph = Recorded(**fields_of(clockwork), step_times_us=[[100.0, 95.0, 50.0, 97.0], [200.0, faster_us]], noise=NOISE)
     placements = np.array([[1, 1], [0, 1], [0, 0], [1, 0]], dtype=np.int32)
     choice = RealRewards(graph, OPS, WhatToMeasure(4), rounds=rounds)(placements, np.arange(4.0))
-    reported: Any = choice.told["measured"]
+    reported: Any = choice.report["measured"]
     assert graph.asked == [placements.tolist(), [[1, 1], [0, 0]]]
     assert choice.index == reported["chosen"] == (2 if is_taken else 0)
     assert reported["gain"] == pytest.approx(200.0 / faster_us - 1 if is_taken else 0.0), "of the fresh rounds alone"
@@ -176,7 +176,7 @@ def test_fresh_rounds_decide_between_the_measured_fastest_and_the_runs_own(
 def test_nothing_is_measured_again_where_the_runs_own_is_the_measured_fastest(clockwork: Clockwork) -> None:
     placements = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     choice = RealRewards(clockwork, OPS, WhatToMeasure(3), rounds=2)(placements, np.arange(3.0))
-    reported: Any = choice.told["measured"]
+    reported: Any = choice.report["measured"]
     assert (choice.index, reported["gain"], reported["confirmed"]) == (0, 0.0, None)
     assert [len(visits) for visits in clockwork.noted] == [4, 4]
 

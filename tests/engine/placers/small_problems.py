@@ -1,5 +1,8 @@
 """Small problems for tests of placers: random graphs of a few groups, with pins, co-location and tight memory."""
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -8,7 +11,7 @@ from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import nested_groupings
-from engine.problem import Budget, Ledger, PlacementProblem
+from engine.problem import Budget, Ledger, PlacementProblem, RunContext
 from engine.problem.good_placements import GoodPlacements
 
 
@@ -85,7 +88,9 @@ def leveled_problem(
     cluster = small_cluster(devices)
     *coarser, finest = nested_groupings(graph, costs, coarsest)
     allowed = np.ones((finest.group_count, devices), dtype=bool)
-    problem = PlacementProblem(graph, costs, finest, cluster, allowed, Budget(evaluations), coarser=tuple(coarser))
+    problem = PlacementProblem(
+        graph, costs, finest, cluster, allowed, RunContext.of(Budget(evaluations)), coarser=tuple(coarser)
+    )
     if keeps_good:
         problem.ledger.good = GoodPlacements(np.zeros(devices, np.int32))
     return problem
@@ -115,4 +120,13 @@ def small_problem(
     if pins:
         allowed[0, :-1] = False
         allowed[1, 0] = False
-    return PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, Budget(evaluations))
+    return PlacementProblem(
+        graph, costs, one_group_an_op(graph, costs), cluster, allowed, RunContext.of(Budget(evaluations))
+    )
+
+
+def with_memory(problem: PlacementProblem, memory_bytes: Sequence[int]) -> PlacementProblem:
+    """`problem` on devices with so much memory each."""
+    sizes = zip(problem.cluster.devices, memory_bytes, strict=True)
+    devices = tuple(dataclasses.replace(device, memory_bytes=size) for device, size in sizes)
+    return dataclasses.replace(problem, cluster=dataclasses.replace(problem.cluster, devices=devices))

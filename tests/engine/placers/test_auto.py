@@ -25,7 +25,7 @@ Heard = list[FromPlacer]
 def place(problem: PlacementProblem, placer: Auto, seed: int = 0, stop_at: int = 10**9) -> Heard:
     heard: Heard = []
     rng = np.random.default_rng(seed)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer.place(problem, rng, lambda: problem.ledger.used >= stop_at)
     return heard
 

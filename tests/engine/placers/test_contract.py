@@ -16,8 +16,8 @@ from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from engine.problem.trivial import all_on, best_one_device, one_device_placements
-from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run.request import RunRequest
+from engine.run.run import Run
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.small_runs import events_of, prepared_graph
@@ -45,7 +45,7 @@ def place(
         return stop_after is not None and len(heard) >= stop_after
 
     rng = np.random.default_rng(seed)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     make_placer(method, settings or {}).place(problem, rng, should_stop)
     return problem.ledger.answer(), heard
 
@@ -321,7 +321,7 @@ def test_the_registry_says_which_methods_search_from_a_start(method: str) -> Non
     found = []
     for start in (every[times_us.argmin()], every[times_us.argmax()]):
         problem = small_problem(3, evaluations=ENOUGH_FOR_ALL.get(method, 120))
-        problem.start = start
+        problem = problem.in_context(dataclasses.replace(problem.context, start=start))
         problem.evaluate(start[None, :])
         _, heard = place(method, problem)
         found.append([event.placement for event in heard if isinstance(event, Episode)])
@@ -343,7 +343,7 @@ class Backwards:
 def test_its_rewards_can_be_measured_unless_the_registry_says_that_it_only_simulates(method: str) -> None:
     """All that it is told of placements is measured; compiled code, which would simulate, is never reached."""
     problem = small_problem(3, evaluations=evaluations_for(method))
-    problem.timer = Backwards(problem)
+    problem = problem.in_context(dataclasses.replace(problem.context, timer=Backwards(problem)))
     if PLACERS[method].evaluates_in_compiled_code:
         with pytest.raises(AssertionError, match="compiled code cannot measure"):
             place(method, problem)

@@ -11,7 +11,7 @@ from engine.errors import InfeasibleError
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.placers.human_expert import HumanExpert, own_name, read_branches, read_layers
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import one_group_an_op
 
 
@@ -62,7 +62,7 @@ def devices_of(
         )
     machine = parse_cluster(cluster)
     allowed = np.ones((grouping.group_count, machine.device_count), dtype=bool)
-    problem = PlacementProblem(graph, costs, grouping, machine, allowed, Budget(10))
+    problem = PlacementProblem(graph, costs, grouping, machine, allowed, RunContext.of(Budget(10)))
     HumanExpert().place(problem, np.random.default_rng(0), lambda: False)
     placement = problem.ledger.answer()
     device_of_op = placement[grouping.group_of_op]

@@ -1,5 +1,6 @@
 """The list schedulers as placers: memory, caps, events, and the benchmarks' published ranges."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
 from engine.placers.registry import make_placer
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices
 from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
@@ -27,7 +28,7 @@ Heard = list[FromPlacer]
 def place(method: str, problem: PlacementProblem, **settings: float) -> tuple[NDArray[np.int32], Heard]:
     heard: Heard = []
     placer = make_placer(method, dict(settings))
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer.place(problem, np.random.default_rng(0), lambda: False)
     placement = problem.ledger.answer()
     return placement, heard
@@ -65,7 +66,7 @@ def chain(ops: int, *, persistent: int, temporary: int, memory: int, output: int
         memory_model=MemoryModel.FULL,
     )
     grouping = one_group_an_op(graph, costs)
-    return PlacementProblem(graph, costs, grouping, cluster, np.ones((ops, 2), dtype=bool), Budget(20))
+    return PlacementProblem(graph, costs, grouping, cluster, np.ones((ops, 2), dtype=bool), RunContext.of(Budget(20)))
 
 
 @pytest.mark.parametrize("method", ["m_etf", "m_sct", "heft"])
@@ -118,7 +119,7 @@ def test_m_topo_leaves_the_cpu_to_what_runs_nowhere_else() -> None:
 @pytest.mark.parametrize("method", ["m_etf", "m_sct", "heft"])
 def test_a_slow_cpu_is_not_taken_for_being_idle(method: str) -> None:
     problem = chain(4, persistent=0, temporary=0, memory=100)
-    problem.allowed = np.array([[True, True]] * 4)
+    problem = dataclasses.replace(problem, allowed=np.array([[True, True]] * 4))
     kinds = Costs(
         kinds=("GPU", "CPU"),
         time_us=np.array([[10.0] * 4, [1000.0] * 4]),
@@ -141,7 +142,7 @@ def test_a_slow_cpu_is_not_taken_for_being_idle(method: str) -> None:
     )
     cluster = parse_cluster("1xK80+cpu")
     apart = PlacementProblem(
-        graph, kinds, one_group_an_op(graph, kinds), cluster, np.ones((4, 2), dtype=bool), Budget(10)
+        graph, kinds, one_group_an_op(graph, kinds), cluster, np.ones((4, 2), dtype=bool), RunContext.of(Budget(10))
     )
     assert place(method, apart)[0].tolist() == [0, 0, 0, 0]
 
@@ -179,7 +180,7 @@ def benchmark(name: str) -> PlacementProblem:
     cluster = parse_cluster((SHARED / f"{name}.cluster.json").read_text())
     grouping = group_ops(graph, costs, None)
     return PlacementProblem(
-        graph, costs, grouping, cluster, allowed_devices(graph, costs, grouping, cluster), Budget(100)
+        graph, costs, grouping, cluster, allowed_devices(graph, costs, grouping, cluster), RunContext.of(Budget(100))
     )
 
 

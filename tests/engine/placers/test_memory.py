@@ -14,8 +14,8 @@ from engine.placers.memory import ANY_RUN_BYTES, ProblemSize
 from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
 from engine.policy_training import TrainRequest, train
 from engine.problem import Budget
-from engine.run import Run
-from engine.run_request import RunRequest
+from engine.run.request import RunRequest
+from engine.run.run import Run
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.small_runs import prepared_graph, request
 

@@ -132,7 +132,7 @@ def test_without_training_it_is_brkga() -> None:
 def test_a_budget_too_small_to_train_is_reported() -> None:
     heard: list[FromPlacer] = []
     problem = small_problem(1, evaluations=239)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
     reported = [event.stage for event in heard if isinstance(event, Progress)]
     assert reported == ["regal: the budget is too small to train a policy; plain proposals"]
@@ -144,7 +144,7 @@ def test_regal_separates_two_chains_after_training() -> None:
         problem = two_chains(length=3, evaluations=1000)
         heard: list[FromPlacer] = []
         rng = np.random.default_rng(0)
-        problem.report_to(heard.append)
+        problem = problem.reporting_to(heard.append)
         make_placer("regal", {}).place(problem, rng, lambda: False)
         assert not any(isinstance(event, Progress) for event in heard)
         assert problem.ledger.used == 1000

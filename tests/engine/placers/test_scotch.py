@@ -13,7 +13,7 @@ from engine.errors import SettingsError
 from engine.graphs.graph import ComputationGraph
 from engine.placers.scotch import Scotch, processor_weights
 from engine.placers.weighted_groups import weighted_graph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
 CLIQUE = 6
@@ -63,7 +63,13 @@ def two_cliques(kinds: tuple[str, ...] = ("GPU", "GPU"), allowed: NDArray[np.boo
     everywhere = np.ones((ops, count), dtype=bool)
     grouping = one_group_an_op(graph, costs)
     return PlacementProblem(
-        graph, costs, grouping, cluster, everywhere if allowed is None else allowed, Budget(10), None
+        graph,
+        costs,
+        grouping,
+        cluster,
+        everywhere if allowed is None else allowed,
+        RunContext.of(Budget(10)),
+        shared=None,
     )
 
 

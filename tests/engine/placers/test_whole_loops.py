@@ -12,7 +12,7 @@ from engine.graphs.grouping.levels import nested_groupings
 from engine.graphs.loop_order import outermost_loops, with_loop_order
 from engine.placers.auto import Auto
 from engine.placers.whole_loops import MOST_LOOPS, evaluate_whole_loops
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import clock_of_evaluations, small_cluster
 from tests.engine.simulator.drawn_loops import LoopDrawing
 from tests.engine.simulator.recurrent_layers import joined, recurrent_layer
@@ -35,7 +35,7 @@ def problem_of(
         allowed = np.ones((grouping.group_count, devices), dtype=bool)
     cluster = small_cluster(devices, memory_bytes=memory_bytes, latency_us=1.0)
     budget = Budget(evaluations)
-    return PlacementProblem(graph, costs, grouping, cluster, allowed, budget)
+    return PlacementProblem(graph, costs, grouping, cluster, allowed, RunContext.of(budget))
 
 
 def layers(*parts: LoopedGraph) -> tuple[ComputationGraph, Costs]:

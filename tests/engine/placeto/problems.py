@@ -9,7 +9,7 @@ from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
 
@@ -48,7 +48,7 @@ def problem_of(
     """One group an op, each allowed everywhere."""
     grouping = one_group_an_op(graph, costs)
     allowed = np.ones((grouping.group_count, cluster.device_count), dtype=bool)
-    return PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(evaluations, seconds))
+    return PlacementProblem(graph, costs, grouping, cluster, allowed, RunContext.of(Budget(evaluations, seconds)))
 
 
 def two_chains(*, length: int = 5, evaluations: int = 1000) -> PlacementProblem:
@@ -80,7 +80,12 @@ def reordered(problem: PlacementProblem, new_of_old: NDArray[np.int64]) -> Place
         feedback_edges=old.feedback_edges,
     )
     return PlacementProblem(
-        problem.graph, problem.costs, grouping, problem.cluster, problem.allowed[old_of_new], problem.ledger.budget
+        problem.graph,
+        problem.costs,
+        grouping,
+        problem.cluster,
+        problem.allowed[old_of_new],
+        RunContext.of(problem.ledger.budget),
     )
 
 
@@ -107,7 +112,12 @@ def renumbered(problem: PlacementProblem, new_of_old: NDArray[np.int64]) -> Plac
         latency_us=cluster.latency_us[np.ix_(old_of_new, old_of_new)],
     )
     return PlacementProblem(
-        problem.graph, problem.costs, problem.grouping, changed, problem.allowed[:, old_of_new], problem.ledger.budget
+        problem.graph,
+        problem.costs,
+        problem.grouping,
+        changed,
+        problem.allowed[:, old_of_new],
+        RunContext.of(problem.ledger.budget),
     )
 
 
@@ -122,7 +132,9 @@ def slower(problem: PlacementProblem, times: float) -> PlacementProblem:
         op_rest_us=cluster.op_rest_us * times,
     )
     slow = dataclasses.replace(costs, time_us=costs.time_us * times)
-    return PlacementProblem(problem.graph, slow, problem.grouping, changed, problem.allowed, problem.ledger.budget)
+    return PlacementProblem(
+        problem.graph, slow, problem.grouping, changed, problem.allowed, RunContext.of(problem.ledger.budget)
+    )
 
 
 def grouped(graph: ComputationGraph, costs: Costs, group_of_op: list[int], devices: int) -> PlacementProblem:
@@ -133,4 +145,4 @@ def grouped(graph: ComputationGraph, costs: Costs, group_of_op: list[int], devic
     names, bytes_ = tuple(f"group {index}" for index in range(groups)), np.ones(len(source), np.int64)
     grouping = Grouping(names, group, source, target, bytes_, np.zeros((0, 2), np.int32))
     allowed = np.ones((groups, devices), dtype=bool)
-    return PlacementProblem(graph, costs, grouping, small_cluster(devices), allowed, Budget(9))
+    return PlacementProblem(graph, costs, grouping, small_cluster(devices), allowed, RunContext.of(Budget(9)))

@@ -28,7 +28,7 @@ def some_episodes(problem: PlacementProblem, batch: int, *, shared_start: bool, 
 def evaluated(problem: PlacementProblem, reward: str, episodes: Episodes) -> tuple[EvaluatedEpisodes, list[Episode]]:
     """What they came to, and what was reported of them."""
     heard: list[Episode] = []
-    problem.report_to(lambda event: heard.append(event) if isinstance(event, Episode) else None)
+    problem = problem.reporting_to(lambda event: heard.append(event) if isinstance(event, Episode) else None)
     return Evaluator(problem, PENALTY, reward, lambda: None).evaluate(episodes), heard
 
 
@@ -120,7 +120,9 @@ def test_many_states_are_evaluated_in_parts_with_the_same_answer() -> None:
         looks += 1
 
     heard: list[float] = []
-    problem.report_to(lambda event: heard.append(event.step_time_us) if isinstance(event, Episode) else None)
+    problem = problem.reporting_to(
+        lambda event: heard.append(event.step_time_us) if isinstance(event, Episode) else None
+    )
     Evaluator(problem, PENALTY, "terminal", look).evaluate(episodes)
     assert looks > 1
     assert np.array_equal(heard, problem.simulator.evaluate(episodes.ends()).step_time_us)

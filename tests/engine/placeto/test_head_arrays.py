@@ -76,7 +76,7 @@ def test_probabilities_equal_those_of_the_network(
 def trained(settings: dict[str, object], evaluations: int = 200) -> tuple[PlacementProblem, list[Episode], KeptPolicy]:
     problem = random_problem(2, evaluations=evaluations)
     heard: list[object] = []
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer = make_placer("placeto", {"torch_device": "cpu", **settings})  # type: ignore[dict-item]  # JSON
     placer.place(problem, np.random.default_rng(3), lambda: False)
     [kept] = [item.policy for item in heard if isinstance(item, LearnedPolicy)]
@@ -154,7 +154,7 @@ def test_what_is_not_stored_is_said(settings: dict[str, object], word: str) -> N
 def test_a_stopped_training_keeps_its_policy_too(preset: str) -> None:
     problem = random_problem(2, evaluations=200)
     heard: list[object] = []
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer = make_placer("placeto", {"torch_device": "cpu", "preset": preset})
     placer.place(problem, np.random.default_rng(3), lambda: problem.ledger.used > 20)
     assert problem.ledger.used < 200

@@ -15,7 +15,7 @@ from engine.placeto.listed_devices import SCHEDULES, listed_devices
 from engine.placeto.networks import bound_network
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_actor import fresh_network
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.tasks import in_order_of_ranks, tasks_of_groups
 from tests.engine.placeto.problems import random_problem, renumbered
@@ -62,7 +62,7 @@ def test_unequal_devices_numbered_anew_are_listed_anew() -> None:
     bandwidth = problem.cluster.bandwidth_bytes_per_us * np.random.default_rng(0).uniform(0.5, 2.0, (3, 3))
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
     unequal = PlacementProblem(
-        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, problem.ledger.budget
+        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, RunContext.of(problem.ledger.budget)
     )
     new_of_old = np.array([2, 0, 1])
     np.testing.assert_array_equal(listed_devices(renumbered(unequal, new_of_old)), new_of_old[listed_devices(unequal)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.placeto.features import PHASES, GroupGraph, group_features, group_graph, phases_of_groups
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from tests.engine.graphs.graph_samples import permuted
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, problem_of
@@ -17,7 +17,9 @@ def ops_numbered_anew(problem: PlacementProblem, order: np.ndarray) -> Placement
     graph, costs = permuted(problem.graph, problem.costs, order.tolist())
     costs = dataclasses.replace(costs, persistent_bytes=problem.costs.persistent_bytes[order])
     grouping = dataclasses.replace(problem.grouping, group_of_op=problem.grouping.group_of_op[order])
-    return PlacementProblem(graph, costs, grouping, problem.cluster, problem.allowed, problem.ledger.budget)
+    return PlacementProblem(
+        graph, costs, grouping, problem.cluster, problem.allowed, RunContext.of(problem.ledger.budget)
+    )
 
 
 def test_two_ops_at_once_share_a_phase_and_a_chain_goes_through_all() -> None:

@@ -38,7 +38,7 @@ def train(
     if state is not None:
         placer.resume(state)
     rng = np.random.default_rng(seed)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer.place(problem, rng, lambda: should_stop(heard))
     return heard
 
@@ -126,7 +126,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
             snapshots.append((len(episodes_in(heard)), problem.ledger.state(), event.state))
 
     never = make_placer("placeto", {"torch_device": "cpu", **settings})
-    problem.report_to(note)
+    problem = problem.reporting_to(note)
     never.place(problem, np.random.default_rng(3), lambda: False)
     assert len(snapshots) >= 3
     for before, ledger, state in (snapshots[0], snapshots[len(snapshots) // 2]):

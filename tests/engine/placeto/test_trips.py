@@ -11,7 +11,7 @@ from engine.placeto.list_schedule import commit, earliest_start, empty_schedule
 from engine.placeto.reachability import relatives
 from engine.placeto.two_passes import feedback_edges
 from engine.placeto.view_graph import device_view_graph
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, grouped, problem_of
 
@@ -23,7 +23,9 @@ def in_a_loop(problem: PlacementProblem) -> PlacementProblem:
     """The same problem where the step executes everything `OFTEN` times."""
     costs = dataclasses.replace(problem.costs, trips=np.full(problem.graph.op_count, OFTEN))
     grouping = dataclasses.replace(problem.grouping, edge_bytes=problem.grouping.edge_bytes * OFTEN)
-    return PlacementProblem(problem.graph, costs, grouping, problem.cluster, problem.allowed, problem.ledger.budget)
+    return PlacementProblem(
+        problem.graph, costs, grouping, problem.cluster, problem.allowed, RunContext.of(problem.ledger.budget)
+    )
 
 
 def scheduled(graph: GroupGraph, placement: NDArray[np.int32]) -> tuple[list[float], list[float]]:

@@ -14,7 +14,7 @@ from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_actor import SampledEpisodes, fresh_network
 from engine.policies.problem_learner import ProblemLearner, batch_advantages, equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 
@@ -78,7 +78,7 @@ def test_the_teacher_is_behind_no_list_schedule_of_a_training_step() -> None:
         dataclasses.replace(once.grouping, names=("",) * 10, group_of_op=group_of_op),
         once.cluster,
         np.ones((10, once.device_count), dtype=bool),
-        Budget(100),
+        RunContext.of(Budget(100)),
     )
     Heft().place(problem, np.random.default_rng(0), lambda: False)
     assert problem.ledger.used == 3

@@ -19,7 +19,7 @@ from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.graph_training import GraphTraining
 from engine.policies.proposals import proposals
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from engine.problem.trivial import one_device_placements
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, problem_of
@@ -93,7 +93,7 @@ def test_each_proposal_is_an_episode_and_the_greedy_pass_comes_first(method: str
     prepared = prepared_graph(20)
     allowed = np.ones((20, 3), dtype=bool)
     problem = PlacementProblem(
-        prepared.graph, prepared.costs, prepared.grouping, small_cluster(3), allowed, api.Budget(1)
+        prepared.graph, prepared.costs, prepared.grouping, small_cluster(3), allowed, RunContext.of(api.Budget(1))
     )
     greedy = proposals(small_policy(), problem, np.random.default_rng(9), 0)[0].tolist()
     first = next(index for index, event in enumerate(episodes) if event.placement == greedy)

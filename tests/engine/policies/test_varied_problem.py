@@ -7,7 +7,7 @@ import pytest
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US
 from engine.policies.problem_learner import varied_problem
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from tests.engine.placers.small_problems import small_problem
 
 OPS = 9
@@ -55,7 +55,7 @@ def test_the_fastest_links_stay_what_a_cluster_may_have(seed: int) -> None:
     fastest = np.full_like(problem.cluster.bandwidth_bytes_per_us, LARGEST_BANDWIDTH_BYTES_PER_US)
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=fastest)
     fast = PlacementProblem(
-        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, problem.ledger.budget
+        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, RunContext.of(problem.ledger.budget)
     )
     varied = varied_problem(fast, 1.0, np.random.default_rng(seed))
     assert varied.cluster.bandwidth_bytes_per_us.max() <= LARGEST_BANDWIDTH_BYTES_PER_US

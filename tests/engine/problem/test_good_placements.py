@@ -5,6 +5,7 @@ import pytest
 
 from engine.problem import Budget, Ledger
 from engine.problem.good_placements import MOST_KEPT, GoodPlacements, most_in_common
+from engine.problem.ledger import Parent
 
 GROUPS = 100
 ALL_ALIKE = np.zeros(4, dtype=np.int32)
@@ -80,7 +81,7 @@ def test_what_two_placements_share_is_counted_under_the_best_names() -> None:
 def test_a_ledger_keeps_good_ones_of_its_parts_and_none_that_misses_memory() -> None:
     whole = Ledger(Budget(100))
     whole.good = GoodPlacements(NONE_ALIKE)
-    part = Ledger(Budget(100), parent=whole)
+    part = Ledger(Budget(100), parent=Parent(whole))
     placements = np.stack([with_moved(0), with_moved(30), with_moved(60)])
     part.note(placements, np.array([3.0, 2.0, 1.0]), np.array([0, 0, 7]))
     assert kept(whole.good) == [2.0, 3.0]

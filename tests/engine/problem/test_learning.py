@@ -42,11 +42,11 @@ def test_a_restored_curve_continues_as_if_never_stopped(before: int) -> None:
 def test_a_called_method_s_updates_are_numbered_by_the_caller_s_evaluations() -> None:
     heard: list[FromPlacer] = []
     problem = small_problem(1, evaluations=100)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     problem.ledger.charge(10)
     called = problem.sub_problem()
     called.ledger.charge(5)
-    called.learned(Learned(entropy=0.5))
+    called.context.learned(Learned(entropy=0.5))
     [update] = heard
     assert isinstance(update, Update)
     assert (update.episode, update.evaluations, update.entropy, update.mean_return) == (15, 15, 0.5, None)

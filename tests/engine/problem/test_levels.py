@@ -14,7 +14,7 @@ from tests.engine.placers.small_problems import leveled_problem
 def test_a_coarse_placement_counts_in_the_finer_groups(seed: int, level: int) -> None:
     problem = leveled_problem(seed % 20)
     heard: list[FromPlacer] = []
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     grouping = problem.coarser[level]
     part = problem.sub_problem(grouping)
     placements = np.random.default_rng(seed).integers(0, 2, (5, grouping.group_count), dtype=np.int32)

@@ -13,7 +13,7 @@ from engine.errors import InfeasibleError
 from engine.events import Baseline
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.grouping.levels import nested_groupings
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from engine.problem.memory_floor import require_room
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster
 from tests.engine.simulator.cases import Op, graph_of
@@ -50,7 +50,7 @@ def problem_with(
     grouping = nested_groupings(graph, costs, len(ops))[-1]
     cluster = small_cluster(2, memory_bytes=memory_bytes, cpu=False)
     allowed = np.ones((grouping.group_count, 2), dtype=bool)
-    return PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(100))
+    return PlacementProblem(graph, costs, grouping, cluster, allowed, RunContext.of(Budget(100)))
 
 
 def least_room(problem: PlacementProblem) -> int:

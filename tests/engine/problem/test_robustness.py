@@ -11,7 +11,7 @@ from engine.api import Budget, PreparedGraph, RunRequest, parse_cluster, place
 from engine.errors import InfeasibleError
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.grouping.grouping import group_ops
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from engine.problem import robustness as module
 from engine.problem.robustness import DRAWS, DRAWS_SEED, SPREAD, judged, step_times_of_draws
 from engine.simulator.simulator import MOST
@@ -44,7 +44,7 @@ def prepared(times_us: dict[str, float], edges: dict[tuple[str, str], int]) -> P
 def problem_of(graph: PreparedGraph) -> PlacementProblem:
     cluster = parse_cluster(CLUSTER)
     allowed = np.ones((graph.grouping.group_count, 2), dtype=bool)
-    return PlacementProblem(graph.graph, graph.costs, graph.grouping, cluster, allowed, Budget(100))
+    return PlacementProblem(graph.graph, graph.costs, graph.grouping, cluster, allowed, RunContext.of(Budget(100)))
 
 
 def placed(graph: PreparedGraph, device_of: dict[str, int]) -> np.ndarray:

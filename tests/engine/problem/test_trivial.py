@@ -5,7 +5,7 @@ import pytest
 
 from engine.placers.brkga import decoded
 from engine.problem.trivial import all_on, best_one_device, one_device_placements, prior_scores, scores_for
-from tests.engine.placers.small_problems import small_problem
+from tests.engine.placers.small_problems import small_problem, with_memory
 
 ALLOWED = np.array(
     [[True, True, True, True], [True, True, False, False], [True, False, False, True], [False, True, False, False]]
@@ -35,8 +35,7 @@ def test_keys_to_the_power_of_its_scores_give_the_same_probabilities() -> None:
 def test_it_prefers_what_fits_in_memory_then_the_shortest_step() -> None:
     roomy = small_problem(1, devices=2, cpu=True)
     assert best_one_device(roomy) == 0, "the CPU is ten times slower"
-    tight = small_problem(1, devices=2, cpu=True)
-    tight.memory_bytes = np.array([1, 1, 10**9])
+    tight = with_memory(small_problem(1, devices=2, cpu=True), [1, 1, 10**9])
     assert best_one_device(tight) == 2
     for problem in (roomy, tight):
         problem.evaluate(one_device_placements(problem))

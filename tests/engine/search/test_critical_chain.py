@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.search.annealing import critical_chain
 from engine.search.neighbourhood import make_neighbourhood
 from engine.simulator.event_loop import simulate_step
@@ -34,7 +34,7 @@ def problem_of(times_us: list[float], edges: list[tuple[int, int]], bytes_of_op:
     costs: Costs = make_costs(("*",), np.array([times_us]), [[bytes_of_op]] * ops, [(0, 0)] * ops)
     cluster = cluster_of(2, Contention.BUS, latency_us=1)
     allowed: NDArray[np.bool_] = np.ones((ops, 2), dtype=bool)
-    return PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, Budget(100))
+    return PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, RunContext.of(Budget(100)))
 
 
 def test_a_chain_of_ops_is_the_chain_wherever_they_are() -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.graphs.grouping.grouping import group_ops
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.search.annealer import Annealer
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.simulator.cases import Case, cases
@@ -56,7 +56,7 @@ def assert_same_walk(problem: PlacementProblem, seed: int, share: float) -> bool
 def test_the_walk_is_the_same_in_all_models_and_with_too_little_memory(case: Case, seed: int, share: float) -> None:
     grouping = group_ops(case.graph, case.costs, None)
     allowed = np.ones((grouping.group_count, case.cluster.device_count), dtype=bool)
-    problem = PlacementProblem(case.graph, case.costs, grouping, case.cluster, allowed, Budget(1))
+    problem = PlacementProblem(case.graph, case.costs, grouping, case.cluster, allowed, RunContext.of(Budget(1)))
     assert_same_walk(problem, seed, share)
 
 

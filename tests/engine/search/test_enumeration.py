@@ -130,7 +130,7 @@ def test_it_goes_on_from_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
     Exhaustive().place(whole, np.random.default_rng(0), lambda: False)
     heard: Heard = []
     first = Exhaustive(checkpoint_seconds=0)
-    cut.report_to(heard.append)
+    cut = cut.reporting_to(heard.append)
     first.place(cut, np.random.default_rng(0), lambda: cut.ledger.used >= 700)
     states = [event.state for event in heard if isinstance(event, PlacerState)]
     assert json.loads(states[-1])["left"] == 2187 - 700

@@ -10,7 +10,7 @@ from engine.clusters.parsing import parse_cluster
 from engine.placers import quick_starts
 from engine.placers.quick_starts import evaluate_one_device, evaluate_rounds, rounds_of
 from engine.placers.registry import make_placer
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.problem.trivial import one_device_placements
 from engine.search.few_devices import few_devices, nearest_devices
 from engine.search.local_search import LocalSearch, LocalSearchSettings
@@ -27,7 +27,9 @@ def problem_on(shorthand: str, evaluations: int = 300, ops: int = 20) -> Placeme
     latency_us = np.full_like(cluster.latency_us, 1.0)
     cluster = dataclasses.replace(cluster, devices=devices, latency_us=latency_us)
     allowed = np.ones((ops, len(devices)), dtype=bool)
-    return PlacementProblem(small.graph, small.costs, small.grouping, cluster, allowed, Budget(evaluations))
+    return PlacementProblem(
+        small.graph, small.costs, small.grouping, cluster, allowed, RunContext.of(Budget(evaluations))
+    )
 
 
 def on(problem: PlacementProblem, device: int) -> NDArray[np.int32]:
@@ -94,7 +96,9 @@ def test_methods_that_give_starts_place_on_a_part_as_on_a_cluster_of_its_own() -
 def test_a_round_on_other_devices_names_those_of_the_whole() -> None:
     problem = problem_on("16xV100")
     heard: list[list[int]] = []
-    problem.report_to(lambda event: heard.append(list(event.placement)) if hasattr(event, "placement") else None)
+    problem = problem.reporting_to(
+        lambda event: heard.append(list(event.placement)) if hasattr(event, "placement") else None
+    )
     part = problem.sub_problem(devices=np.array([9, 12], np.int32))
     part.evaluate_episodes(np.array([[0, 1] * 10], np.int32))
     assert problem.ledger.answer().tolist() == heard[0] == [9, 12] * 10

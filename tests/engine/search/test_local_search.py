@@ -14,7 +14,7 @@ from engine.events import Episode, FromPlacer, PlacerState
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.random import random_placements
-from engine.problem import Budget, BudgetSpentError, PlacementProblem
+from engine.problem import Budget, BudgetSpentError, PlacementProblem, RunContext
 from engine.search.annealer import Annealer
 from engine.search.cooling import CoolingSchedule, cycles_for
 from tests.engine.placers.small_problems import small_problem
@@ -27,7 +27,7 @@ Heard = list[FromPlacer]
 def search(problem: PlacementProblem, seed: int = 0, **changes: float) -> Heard:
     heard: Heard = []
     placer = LocalSearchPlacer(**changes)
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
 
@@ -122,7 +122,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     heard: Heard = []
     first = LocalSearchPlacer(moves_of_shortest_cycle=1.0, checkpoint_seconds=0.0)
     rng = np.random.default_rng(seed)
-    cut.report_to(heard.append)
+    cut = cut.reporting_to(heard.append)
     first.place(cut, rng, lambda: cut.ledger.used > 1100)
     snapshot = cut.ledger.state()
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
@@ -130,7 +130,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     again.ledger.restore(snapshot)
     second = LocalSearchPlacer(moves_of_shortest_cycle=1.0)
     second.resume(state)
-    again.report_to(heard.append)
+    again = again.reporting_to(heard.append)
     second.place(again, np.random.default_rng(99), lambda: False)
     assert again.ledger.used == whole.ledger.used == 3000
     rows = [[without_time(event) for event in reported if isinstance(event, Episode)] for reported in (heard, uncut)]
@@ -186,7 +186,7 @@ def shared_problem(name: str, budget: Budget) -> PlacementProblem:
     prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), None)
     cluster = api.parse_cluster((SHARED / f"{name}.cluster.json").read_text())
     allowed = np.ones((prepared.grouping.group_count, cluster.device_count), dtype=bool)
-    return PlacementProblem(prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, budget)
+    return PlacementProblem(prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, RunContext.of(budget))
 
 
 @pytest.mark.shared
@@ -212,7 +212,9 @@ def test_a_model_too_large_for_one_device_is_split() -> None:
     assert (small.ledger.missing_bytes or 0) >= largest - int(small.memory_bytes.max()) > 0
     devices = tuple(dataclasses.replace(device, memory_bytes=3 * 10**9) for device in small.cluster.devices)
     cluster = dataclasses.replace(small.cluster, devices=devices)
-    larger = PlacementProblem(small.graph, small.costs, small.grouping, cluster, small.allowed, Budget(2000))
+    larger = PlacementProblem(
+        small.graph, small.costs, small.grouping, cluster, small.allowed, RunContext.of(Budget(2000))
+    )
     alone = larger.simulator.evaluate(np.zeros((1, larger.group_count), np.int32))
     search(larger)
     assert not larger.feasible(alone)[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.search.crossing import GroupEdges
 from engine.search.simplest import LEAST_OF_LARGE, Simplest, devices_used, most_evaluations, simplest_of
 from tests.engine.placers.small_problems import leveled_problem, one_group_an_op, small_cluster, small_graph
@@ -98,7 +98,9 @@ def test_memory_is_kept_where_one_device_has_too_little() -> None:
     peak = int(ample.simulator.evaluate(np.zeros((1, GROUPS), dtype=np.int32)).peak_bytes[0, 0])
     cluster = small_cluster(2, memory_bytes=peak - 1)
     allowed = np.ones((GROUPS, 2), dtype=bool)
-    problem = PlacementProblem(graph, costs, one_group_an_op(graph, costs), cluster, allowed, Budget(100))
+    problem = PlacementProblem(
+        graph, costs, one_group_an_op(graph, costs), cluster, allowed, RunContext.of(Budget(100))
+    )
     fastest, step_time_us, _ = brute_force(problem, 1.0)
     found = simplest_of(problem, fastest, 1.0)
     check(problem, fastest, 2 * step_time_us, found)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.clusters.cluster import Contention, Device
-from engine.problem import PlacementProblem
+from engine.problem import PlacementProblem, RunContext
 from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 from tests.engine.placers.small_problems import small_problem
 
@@ -17,7 +17,7 @@ def problem_on(problem: PlacementProblem, **changes: object) -> PlacementProblem
     """`problem` on another cluster."""
     cluster = dataclasses.replace(problem.cluster, **changes)  # type: ignore[arg-type]  # the cluster checks itself
     return PlacementProblem(
-        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, problem.ledger.budget
+        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, RunContext.of(problem.ledger.budget)
     )
 
 
@@ -42,7 +42,9 @@ def test_alike_devices_can_be_renumbered_where_ops_have_trips(
     once = problem_on(small_problem(seed, ops=12, devices=3, latency_us=2.0), contention=contention)
     trips = np.random.default_rng(seed).choice([0, 1, 1, 3, 40], 12)
     costs = dataclasses.replace(once.costs, trips=trips)
-    problem = PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+    problem = PlacementProblem(
+        once.graph, costs, once.grouping, once.cluster, once.allowed, RunContext.of(once.ledger.budget)
+    )
     assert interchangeable_devices(problem)[:3].tolist() == [0, 0, 0] or problem.graph.edge_count == 0
     renumbered = np.array([*order, 3], dtype=np.int32)
     placements = np.random.default_rng(seed).integers(0, 4, (20, problem.group_count), dtype=np.int32)

@@ -11,7 +11,7 @@ from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.placers.weighted_groups import weighted_graph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
 from engine.search.tasks import (
     FORWARD,
     GRADIENT,
@@ -23,7 +23,7 @@ from engine.search.tasks import (
     tasks_of_ops,
     tasks_of_phases,
 )
-from tests.engine.placers.small_problems import small_problem
+from tests.engine.placers.small_problems import small_problem, with_memory
 
 
 def problem() -> PlacementProblem:
@@ -60,7 +60,7 @@ def problem() -> PlacementProblem:
     cluster = parse_cluster("2xK80")
     allowed = np.ones((4, 2), dtype=bool)
     allowed[0, 1] = False
-    return PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(10))
+    return PlacementProblem(graph, costs, grouping, cluster, allowed, RunContext.of(Budget(10)))
 
 
 def flows(tasks: Tasks) -> list[tuple[int, float, list[int]]]:
@@ -111,7 +111,7 @@ def training_step() -> PlacementProblem:
         feedback_edges=np.array([[1, 0]], np.int32),
     )
     return PlacementProblem(
-        graph, problem().costs, grouping, parse_cluster("2xK80"), np.ones((2, 2), dtype=bool), Budget(10)
+        graph, problem().costs, grouping, parse_cluster("2xK80"), np.ones((2, 2), dtype=bool), RunContext.of(Budget(10))
     )
 
 
@@ -141,7 +141,7 @@ def test_phases_agree_with_a_slow_twin(seed: int) -> None:
     group_of_op = np.unique(np.sort(rng.integers(0, 8, 30)), return_inverse=True)[1].astype(np.int32)
     grouping = dataclasses.replace(once.grouping, names=("",) * (group_of_op.max() + 1), group_of_op=group_of_op)
     allowed = np.ones((len(grouping.names), once.device_count), dtype=bool)
-    grouped = PlacementProblem(graph, once.costs, grouping, once.cluster, allowed, Budget(1))
+    grouped = PlacementProblem(graph, once.costs, grouping, once.cluster, allowed, RunContext.of(Budget(1)))
     tasks = tasks_of_phases(grouped)
     phase = np.where(marked, GRADIENT, FORWARD)
     for source, target in zip(graph.edge_source, graph.edge_target, strict=True):
@@ -159,7 +159,9 @@ def with_trips() -> PlacementProblem:
     """The same, where b and c are the body of a loop and e is in a branch that is not taken."""
     once = problem()
     costs = dataclasses.replace(once.costs, trips=np.array([1, 4, 4, 1, 0]))
-    return PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+    return PlacementProblem(
+        once.graph, costs, once.grouping, once.cluster, once.allowed, RunContext.of(once.ledger.budget)
+    )
 
 
 def test_trips_of_ops_as_tasks() -> None:
@@ -170,7 +172,7 @@ def test_trips_of_ops_as_tasks() -> None:
     assert tasks.flow_trips.tolist() == [1, 1, 1], "into the loop and out of it"
     costs = dataclasses.replace(looped.costs, trips=np.array([4, 4, 3, 2, 1]))
     several = PlacementProblem(
-        looped.graph, costs, looped.grouping, looped.cluster, looped.allowed, looped.ledger.budget
+        looped.graph, costs, looped.grouping, looped.cluster, looped.allowed, RunContext.of(looped.ledger.budget)
     )
     assert tasks_of_ops(several).flow_trips.tolist() == [2, 4, 2, 1], "as often as one of its consumers needs"
     assert tasks_of_groups(several).flow_trips.tolist() == [2, 4, 2]
@@ -183,7 +185,9 @@ def test_a_group_gives_nothing_of_a_branch_that_is_not_taken() -> None:
 def test_feedback_edges_of_a_loop_weigh_what_they_send_in_a_step() -> None:
     once = problem()
     costs = dataclasses.replace(once.costs, trips=np.array([1, 1, 1, 5, 5]))
-    looped = PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+    looped = PlacementProblem(
+        once.graph, costs, once.grouping, once.cluster, once.allowed, RunContext.of(once.ledger.budget)
+    )
     graph = weighted_graph(looped)
     assert graph.load_by_device(3, np.array([-1, 0, 0, -1]), 1) == pytest.approx([(2000 + 300) / 2500 * 1e9])
 
@@ -204,8 +208,7 @@ def test_a_group_takes_what_it_keeps_and_gives() -> None:
 
 
 def test_outputs_count_less_where_all_at_once_would_not_fit() -> None:
-    tight = problem()
-    tight.memory_bytes = np.array([500, 500])
+    tight = with_memory(problem(), [500, 500])
     share = (0.9 * 1000 - 15) / 1500
     assert memory_of_groups(tight) == pytest.approx(
         [1 + 100 * share, 7 + 700 * share, 3 + 300 * share, 4 + 400 * share]

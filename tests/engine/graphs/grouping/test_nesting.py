@@ -23,7 +23,7 @@ def levels_of(sample: tuple[ComputationGraph, Costs], shown: int) -> tuple[Level
 
 
 def slowly_split(nested: tuple[Grouping, ...], shown: int, device_of_op: np.ndarray) -> SplitPlacement:
-    """The obviously right twin of `Levels.told`: group by group."""
+    """The obviously right twin of `Levels.split_placement`: group by group."""
 
     def device(level: int, group: int) -> int:
         found = set(device_of_op[nested[level].group_of_op == group].tolist())
@@ -64,7 +64,7 @@ def test_a_placement_is_split_into_groups_and_parts(
     units = nested[-1].group_count
     placement = np.where(rng.random(units) < moved, rng.integers(0, 3, units), 0).astype(np.int32)
     device_of_op = placement[nested[-1].group_of_op]
-    reported = levels.told(placement)
+    reported = levels.split_placement(placement)
     assert reported == slowly_split(nested, levels.shown, device_of_op)
     np.testing.assert_array_equal(levels.units(reported), placement)
     prepared = PreparedGraph(*sample, nested[levels.shown], levels=levels)
@@ -75,7 +75,7 @@ def test_a_placement_is_split_into_groups_and_parts(
 @given(random_graphs(most_ops=24), st.integers(0, 5))
 def test_another_number_of_groups_or_parts_is_refused(sample: tuple[ComputationGraph, Costs], shown: int) -> None:
     levels, nested = levels_of(sample, shown)
-    reported = levels.told((np.arange(nested[-1].group_count) % 2).astype(np.int32))
+    reported = levels.split_placement((np.arange(nested[-1].group_count) % 2).astype(np.int32))
     groups = reported.device_of_group
     wrong = [SplitPlacement([*groups, 0], reported.parts), SplitPlacement(groups, [*reported.parts, [0]])]
     for level, part in enumerate(reported.parts):
@@ -90,7 +90,7 @@ def test_without_levels_a_placement_is_by_group() -> None:
     levels = Levels()
     assert not levels and levels.group_counts == []
     placement = np.array([1, 0, 2], dtype=np.int32)
-    assert levels.told(placement) == SplitPlacement([1, 0, 2])
+    assert levels.split_placement(placement) == SplitPlacement([1, 0, 2])
     np.testing.assert_array_equal(levels.units(SplitPlacement([1, 0, 2])), placement)
     with pytest.raises(PlacementError, match="1 devices; allowed: 0"):
         levels.units(SplitPlacement([1, SPLIT], [[0]]))
@@ -102,5 +102,5 @@ def test_the_parts_of_a_small_example() -> None:
     counts = np.array([[2, 0, 0], [4, 0, 0], [8, 0, 0]], dtype=np.int32)
     levels = Levels(0, np.arange(8, dtype=np.int32), inside, counts=counts)
     placement = np.array([1, 1, 1, 1, 0, 0, 0, 1], dtype=np.int32)
-    assert levels.told(placement) == SplitPlacement([1, SPLIT], [[0, SPLIT], [0, 1]])
-    assert list(itertools.chain(*levels.told(placement).parts)) == [0, SPLIT, 0, 1]
+    assert levels.split_placement(placement) == SplitPlacement([1, SPLIT], [[0, SPLIT], [0, 1]])
+    assert list(itertools.chain(*levels.split_placement(placement).parts)) == [0, SPLIT, 0, 1]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError, shortened
 from engine.events import Episode, FromPlacer, Json, PlacerState, Update
+from engine.placers.placer import resumable
 from engine.placers.registry import make_placer, settings_of
 from engine.placers.sequence.network import MOST_OUTPUTS, group_contents, group_embedding
 from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings
 from engine.placers.sequence.training import SPREAD_FLOOR, MovingAverage, learning_rate, normalised
 from engine.problem import MOST_EVALUATIONS, Budget, LedgerState, PlacementProblem
-from engine.run import resumable
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import clock_of_evaluations, small_cluster, small_problem
@@ -28,7 +28,7 @@ Heard = list[FromPlacer]
 def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | None = None, seed: int = 0) -> Heard:
     heard: Heard = []
     placer = make_placer(method, settings or {})
-    problem.report_to(heard.append)
+    problem = problem.reporting_to(heard.append)
     placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
 
@@ -148,7 +148,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(method: str, preset: 
         if isinstance(event, PlacerState):
             ledgers.append((problem.ledger.state(), len(heard)))
 
-    problem.report_to(note)
+    problem = problem.reporting_to(note)
     make_placer(method, settings).place(problem, np.random.default_rng(3), lambda: False)
     assert len(ledgers) == 13
     for ledger, before in (ledgers[0], ledgers[5]):
@@ -157,7 +157,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(method: str, preset: 
         other = small_problem(2, evaluations=100)
         other.ledger.restore(ledger)
         rest: Heard = []
-        other.report_to(rest.append)
+        other = other.reporting_to(rest.append)
         placer = resumable(make_placer(method, settings))
         placer.resume(state.state)
         placer.place(other, np.random.default_rng(99), lambda: False)  # the state's generator counts

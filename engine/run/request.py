@@ -1,4 +1,4 @@
-"""What a person asks of a run, and the placement problem that it becomes."""
+"""What a person asks of a run, and its JSON."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -6,25 +6,16 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
-from engine.errors import PlacementError, SettingsError, shortened
-from engine.events import EmitFromPlacer, Json
+from engine.errors import SettingsError, shortened
+from engine.events import Json
 from engine.files.json_text import shown
-from engine.graphs.grouping.grouping import Grouping
-from engine.graphs.grouping.levels import coarser_group_of_each
-from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement
-from engine.placers.memory import ProblemSize, require_memory
+from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placers.placer import Placer
-from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
+from engine.placers.registry import make_placer
 from engine.policies.trained_policy import TrainedPolicy
-from engine.prepared import PreparedGraph
-from engine.problem import Budget, PlacementProblem
-from engine.problem.pins import allowed_devices, checked_start, pinned
-from engine.problem.step_timer import StepTimer
+from engine.problem import Budget
 from engine.search.preference import Preference
 from engine.settings.seeds import require_seed
 
@@ -190,126 +181,3 @@ def _fields_of(value: Json) -> dict[str, Any]:
         if not is_allowed(value.get(name)):
             raise SettingsError(shown(value.get(name)), where=f"request.{name}", allowed=allowed)
     return value
-
-
-class RunProblem:
-    """What a run places: groups of all levels for a method that searches them, else the groups that people see."""
-
-    def __init__(
-        self,
-        prepared: PreparedGraph,
-        request: RunRequest,
-        emit: EmitFromPlacer,
-        timer: StepTimer | None = None,
-    ) -> None:
-        """`timer`: takes step times in place of the simulator.
-
-        Raises GraphError for a group that may go nowhere, PlacementError for a wrong start or pin, SettingsError for a
-        timer and a method that can only simulate, LimitError for a run that needs more memory than it may have.
-        """
-        if timer is not None:
-            require_measurable(request.method)
-        self._prepared, self._request = prepared, request
-        grouping, cluster = prepared.grouping, request.cluster
-        allowed = self._allowed(grouping)
-        whole = {group: device for group, device in request.pins.items() if device != SPLIT}
-        shown = pinned(allowed, whole, grouping, cluster)
-        searches_levels = PLACERS[request.method].searches_levels
-        self.levels = prepared.levels if searches_levels else Levels()
-        """of the problem; none where it has the groups that people see"""
-        nested = self.levels.groupings(prepared.graph)
-        self._inside: NDArray[np.int32] | None = None
-        """[units] the group that people see of each; None where units are these groups"""
-        if nested:
-            self._inside, grouping = coarser_group_of_each(grouping, nested[-1]), nested[-1]
-            allowed = self._allowed(grouping)
-            fixed = np.isin(self._inside, list(whole))
-            allowed[fixed] = shown[self._inside[fixed]]
-        else:
-            allowed = shown
-        self._require_memory(*allowed.shape)
-        start = None if request.start is None else self._start(request.start, grouping, allowed)
-        self._keep_parts(allowed, start)
-        self.problem = PlacementProblem(
-            prepared.graph,
-            prepared.costs,
-            grouping,
-            cluster,
-            allowed,
-            request.budget,
-            emit=emit,
-            start=start,
-            coarser=tuple(level for level in nested[:-1] if _fits(level, grouping, allowed)),
-            tell=self.levels.told,
-            timer=timer,
-        )
-        """its placements are those of the finest level's groups, called units"""
-        self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)
-        """the same graph in the groups that people see, for baselines, with a ledger of its own"""
-
-    def _require_memory(self, groups: int, devices: int) -> None:
-        request, graph = self._request, self._prepared.graph
-        settings = settings_dataclass_of(request.placer)
-        size = ProblemSize(groups, devices, graph.op_count, graph.edge_count)
-        require_memory(request.method, PLACERS[request.method].memory, settings, size)
-
-    def _allowed(self, grouping: Grouping) -> NDArray[np.bool_]:
-        prepared, request = self._prepared, self._request
-        return allowed_devices(
-            prepared.graph, prepared.costs, grouping, request.cluster, drop_pins=request.drop_devices
-        )
-
-    def _keep_parts(self, allowed: NDArray[np.bool_], start: NDArray[np.int32] | None) -> None:
-        """Forbid the units of groups that are pinned with their parts all but the start's devices."""
-        groups = [group for group, device in self._request.pins.items() if device == SPLIT]
-        if not groups:
-            return
-        if self._inside is None or start is None:
-            what, words = "no device", "a device, or a start in which it is split"
-            raise PlacementError(what, where=f"the pinned group {groups[0]}", allowed=words, field="pins")
-        kept = np.isin(self._inside, groups)
-        allowed[kept] = np.arange(allowed.shape[1]) == start[kept, None]
-
-    def _problem_of_groups(self, allowed: NDArray[np.bool_]) -> PlacementProblem:
-        prepared, request = self._prepared, self._request
-        simulator = self.problem.simulator.with_groups(prepared.grouping.group_of_op)
-        return PlacementProblem(
-            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget, simulator
-        )
-
-    def _start(self, start: SplitPlacement, grouping: Grouping, allowed: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """[units] the request's start. Raises PlacementError for one that the method or the cluster cannot have."""
-        require_can_split(self._prepared, self._request.method, start)
-        return checked_start(self.levels.units(start), allowed, grouping, self._request.cluster)
-
-
-def require_placeable(prepared: PreparedGraph, cluster: Cluster, *, drop_devices: bool) -> None:
-    """Raise GraphError where no run could place the graph on the cluster, as `RunProblem` does."""
-    allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster, drop_pins=drop_devices)
-
-
-def require_measurable(method: str) -> None:
-    """Raise SettingsError if `method` evaluates in compiled code, which can only simulate."""
-    if PLACERS[method].evaluates_in_compiled_code:
-        others = ", ".join(name for name, each in PLACERS.items() if not each.evaluates_in_compiled_code)
-        what = f"{method} evaluates in compiled code, which can only simulate"
-        raise SettingsError(what, where="measure", allowed=f"last, top K, or one of the methods {others}")
-
-
-def require_can_split(prepared: PreparedGraph, method: str, start: SplitPlacement) -> None:
-    """Raise PlacementError if `start` splits groups and a run of `method` on this graph does not."""
-    if SPLIT in start.device_of_group and not (prepared.levels and PLACERS[method].searches_levels):
-        splitting = ", ".join(name for name, each in PLACERS.items() if each.searches_levels)
-        raise PlacementError(
-            "the start has its parts on several devices",
-            where=shortened(prepared.grouping.names[start.device_of_group.index(SPLIT)]),
-            allowed=f"one device for each group, or a method that splits groups ({splitting}) with groups auto",
-            field="start",
-        )
-
-
-def _fits(level: Grouping, finest: Grouping, allowed: NDArray[np.bool_]) -> bool:
-    """Whether each group of `level` has a device where all its units may go."""
-    together = np.ones((level.group_count, allowed.shape[1]), dtype=bool)
-    np.logical_and.at(together, coarser_group_of_each(level, finest), allowed)
-    return bool(together.any(axis=1).all())
