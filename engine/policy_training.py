@@ -23,7 +23,7 @@ from engine.placers.memory import PLACETO, ProblemSize, require_memory
 from engine.placeto.settings import make_settings as make_placeto_settings
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
 from engine.policies.checkpoint import learned_in
-from engine.policies.family_training import train_policy
+from engine.policies.course import train_policy
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import ReportTraining, TrainingProblem

@@ -12,8 +12,8 @@ from engine.clusters.cluster import Device
 from engine.clusters.device_kinds import OP_REST_US, class_of_kind
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
+from engine.costs.tensorflow.work_of_types import may_be_heavy
 from engine.costs.unknown import Unknown
-from engine.costs.work_of_types import may_be_heavy
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack

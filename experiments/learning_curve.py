@@ -18,9 +18,9 @@ from engine import VERSION, api
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 from engine.events import Episode, LearnedPolicy
 from engine.placers.registry import make_placer
-from engine.placeto.features import group_graph
 from engine.placeto.kept_policy import KeptPolicy
-from engine.placeto.networks import make_actor
+from engine.placeto.networks.making import make_actor
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.traversals import visiting_orders
 from engine.problem import Budget, PlacementProblem
 from experiments.keeping.kept_results import KeptResults, Measurement

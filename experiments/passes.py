@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.actor import Actor
 from engine.placeto.episodes import EpisodePlan
-from engine.placeto.features import GroupGraph, fastest_device_placement
+from engine.placeto.networks.actor import Actor
+from engine.placeto.seeing.features import GroupGraph, fastest_device_placement
 from engine.placeto.torch_threads import torch_threads
 
 SAMPLES = 16

@@ -16,8 +16,8 @@ from engine.placers.regal.placer import Regal, advantage_of
 from engine.placers.regal.policy import ProposalPolicy
 from engine.placers.regal.proposals import plain_choices
 from engine.placers.scorer import Scorer
+from engine.placeto.networks.weights import weights_of
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.weights import weights_of
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 

@@ -21,7 +21,7 @@ from engine import VERSION
 from engine.bench.problems import problem_on
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import make_settings
 from engine.placeto.training import PlacetoTraining
 from engine.placeto.traversals import visiting_orders

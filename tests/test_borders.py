@@ -109,7 +109,7 @@ def test_every_module_has_a_floor() -> None:
         (broken_floors, "engine.graphs.graph", "from engine.problem import Budget"),
         (broken_floors, "engine.simulator.tables", "def late():\n    import engine.placers.registry"),
         (broken_floors, "engine.costs.costs", "from engine import api"),
-        (broken_floors, "engine.placeto.actor", "PATH = 'engine.placers.random:RandomPlacer'"),
+        (broken_floors, "engine.placeto.networks.actor", "PATH = 'engine.placers.random:RandomPlacer'"),
         (broken_floors, "engine.errors", "import engine.events"),
         (broken_floors, "engine.api", "from webapp.settings import DEBUG"),
         (broken_floors, "webapp.graphs.forms", "from webapp.runs.models import Run"),

@@ -17,13 +17,13 @@ from engine.bench.replaced import replaced
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import make_episode_plan
-from engine.placeto.features import group_graph
-from engine.placeto.networks import make_actor
-from engine.placeto.published import PublishedActor
-from engine.placeto.reinforce import Reinforce
+from engine.placeto.learning.reinforce import Reinforce
+from engine.placeto.networks.making import make_actor
+from engine.placeto.networks.published import PublishedActor
+from engine.placeto.networks.shared_head_actor import SharedHeadActor
+from engine.placeto.seeing.features import group_graph
+from engine.placeto.seeing.start_times import GroupStartTimes
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_actor import SharedHeadActor
-from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import Budget, PlacementProblem
 from engine.simulator import Simulator

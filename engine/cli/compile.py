@@ -11,7 +11,7 @@ from engine.bench.random_graphs import random_graph
 from engine.cli import Commands
 from engine.files.compiled import compiled_anew
 from engine.graphs.grouping.levels import nested_groupings
-from engine.policies.family_training import REHEARSAL
+from engine.policies.course import REHEARSAL
 
 CLUSTER = "2xK80+cpu"
 OPS = 6

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from engine.errors import LimitError
 from engine.placeto.episodes import exploration_share, start_without_draws
-from engine.placeto.features import GroupGraph, fastest_device_placement
-from engine.placeto.head_arrays import HeadWeights, probabilities_of_episode
 from engine.placeto.kept_policy import DecidedEpisode, KeptPolicy
-from engine.placeto.published_arrays import PublishedArrays
-from engine.placeto.reachability import relatives
-from engine.placeto.sampling import replay_episodes
+from engine.placeto.networks.head_arrays import HeadWeights, probabilities_of_episode
+from engine.placeto.networks.published_arrays import PublishedArrays
+from engine.placeto.networks.sampling import replay_episodes
+from engine.placeto.seeing.features import GroupGraph, fastest_device_placement
+from engine.placeto.seeing.reachability import relatives
+from engine.placeto.seeing.start_times import GroupStartTimes, sees_start_times
+from engine.placeto.seeing.view_graph import device_view_graph
 from engine.placeto.settings import PlacetoSettings
-from engine.placeto.start_times import GroupStartTimes, sees_start_times
 from engine.placeto.traversals import visiting_orders
-from engine.placeto.view_graph import device_view_graph
 
 MOST_WORK = {"shared_head": 4_000_000, "published": 250_000}
 """steps × groups of an episode whose decisions are shown: more would take seconds, since each looks at all groups, and

@@ -17,9 +17,9 @@ from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of,
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement, devices_of_groups
-from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.kept_policy import KeptPolicy
-from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.seeing.features import GroupGraph, group_graph
+from engine.placeto.seeing.start_times import GroupStartTimes
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed

@@ -46,7 +46,7 @@ Groups: TypeAlias = int | Literal["auto"] | None
 """the most groups to merge into, `AUTO_GROUPS`, or None: no merging"""
 AS_IT_IS = ReadingOptions()
 LOADED_FIRST = (
-    "engine.costs.estimating",
+    "engine.costs.tensorflow.estimating",
     "engine.graphs.tensorflow.inlining",
     "engine.formats.saved_model.saved_model",
     "engine.formats.node_link.reader",

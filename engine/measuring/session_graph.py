@@ -17,7 +17,7 @@ from tensorflow.core.framework import graph_pb2, types_pb2
 from tensorflow.core.protobuf import config_pb2
 
 from engine.child.parent import ReportProgress
-from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
+from engine.costs.tensorflow.input_shapes import declared_shape, given_shapes, shape_text
 from engine.errors import GraphError, LimitError, PlacetoError, shortened
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages

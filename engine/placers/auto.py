@@ -37,7 +37,7 @@ from engine.placers.quick_starts import (
     start_of,
 )
 from engine.placers.whole_loops import evaluate_whole_loops
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.traits import beyond, is_far, traits_of

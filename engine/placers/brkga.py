@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
-from engine.placeto.features import GroupGraph
+from engine.placeto.seeing.features import GroupGraph
 from engine.problem import PlacementProblem
 from engine.settings import control
 from engine.settings.fields import number, require_allowed, whole

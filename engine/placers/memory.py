@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engine.child.own_memory import room_bytes
 from engine.errors import LimitError
 from engine.number_words import bytes_words
-from engine.placeto.device_view import DEVICE_FEATURES
+from engine.placeto.seeing.device_view import DEVICE_FEATURES
 
 if TYPE_CHECKING:
     from engine.placers.brkga import Brkga

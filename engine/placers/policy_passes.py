@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph, group_graph
+from engine.placeto.seeing.features import GroupGraph, group_graph
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.traits import Beyond, beyond, traits_of

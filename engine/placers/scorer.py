@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placeto.features import group_graph
-from engine.placeto.rewards import StepTimePenalty
+from engine.placeto.learning.rewards import StepTimePenalty
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
-from engine.placeto.features import GroupGraph, fastest_device_placement
+from engine.placeto.seeing.features import GroupGraph, fastest_device_placement
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.traversals import visiting_orders
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from engine.placeto.episodes import make_episode_plan
-from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
-from engine.placeto.networks import bound_network, start_times_for
+from engine.placeto.networks.making import bound_network, start_times_for
+from engine.placeto.seeing.features import GroupGraph, fastest_device_placement, group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.files.compiled import compiled
-from engine.placeto.features import GroupGraph, longest_ways
-from engine.placeto.reachability import neighbour_lists
+from engine.placeto.seeing.features import GroupGraph, longest_ways
+from engine.placeto.seeing.reachability import neighbour_lists
 
 TRAVERSALS = ("topological", "reversed", "least_urgent_first", "random_topological", "random", "mixed", "fixed_random")
 

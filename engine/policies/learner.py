@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from engine.errors import CostError
 from engine.events import Json, ShouldStop
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
-from engine.placeto.choices import chosen_device
-from engine.placeto.optimiser import Optimiser
-from engine.placeto.reinforce import falling
-from engine.placeto.saved_states import network_arrays, restore_network
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.learning.reinforce import falling
+from engine.placeto.learning.saved_states import network_arrays, restore_network
+from engine.placeto.networks.choices import chosen_device
+from engine.placeto.networks.shared_head_actor import fresh_network
+from engine.placeto.networks.weights import weights_of
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_actor import fresh_network
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.weights import weights_of
 from engine.policies.checkpoint import STATE
 from engine.policies.drawn.pool import DrawnPool
 from engine.policies.problem_learner import ProblemLearner

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.files.compiled import compiled
-from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import EpisodePlan, make_episode_plan
-from engine.placeto.features import group_graph
-from engine.placeto.graph_training import step_time_penalty
-from engine.placeto.optimiser import Optimiser
-from engine.placeto.reinforce import Reinforce
+from engine.placeto.learning.batches import step_time_penalty
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.learning.reinforce import Reinforce
+from engine.placeto.networks.choices import chosen_device
+from engine.placeto.networks.shared_head import SharedHead
+from engine.placeto.networks.shared_head_actor import SharedHeadActor
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings
-from engine.placeto.shared_head import SharedHead
-from engine.placeto.shared_head_actor import SharedHeadActor
 from engine.policies.traits import traits_of
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.problem.varied import type_of_op, with_factors

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph
+from engine.placeto.seeing.features import GroupGraph
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import PlacementProblem
 
@@ -21,7 +21,7 @@ def proposals(
 
     `graph` is that of `problem`, where it has been made already.
     """
-    from engine.placeto.networks import make_network  # torch takes seconds to load
+    from engine.placeto.networks.making import make_network  # torch takes seconds to load
     from engine.placeto.passes import greedy_and_sampled
 
     settings = dataclasses.replace(policy.settings, start="nowhere", traversal="topological")

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placeto.features import fastest_device_placement, group_graph
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
 from engine.problem import Budget, PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.local_search import LocalSearch, LocalSearchSettings

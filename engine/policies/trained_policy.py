@@ -12,8 +12,8 @@ from engine.events import Json
 from engine.files.json_text import shown
 from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.number_words import bytes_words
+from engine.placeto.networks.shared_head_shapes import weight_shapes
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_shapes import weight_shapes
 from engine.policies.card import PolicyCard
 from engine.policies.settings import MOST_BATCH_EPISODES
 
@@ -35,7 +35,7 @@ class TrainedPolicy:
     """Weights that can be used on any graph and any cluster."""
 
     weights: Mapping[str, NDArray[np.generic]]
-    """by parameter name of `engine.placeto.shared_head.SharedHead`"""
+    """by parameter name of `engine.placeto.networks.shared_head.SharedHead`"""
     settings: PlacetoSettings
     """sizes of its network, and settings with which it continues to learn on one problem"""
     card: PolicyCard

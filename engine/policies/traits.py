@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.placeto.features import GroupGraph, longest_ways
+from engine.placeto.seeing.features import GroupGraph, longest_ways
 
 FAR_TIMES = 2.0
 TRAITS: dict[str, str] = {

@@ -7,7 +7,7 @@ from typing import Any
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.files.whole_files import write_whole
-from engine.policies.family_training import train_policy
+from engine.policies.course import train_policy
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem, TrainingProgress

@@ -17,7 +17,7 @@ from engine.placers.sequence.network import SequenceNetwork
 from engine.placers.sequence.settings import RnnSettings
 from engine.placers.sequence.training import SequenceTraining
 from engine.placeto.interruption import InterruptedTrainingError
-from engine.placeto.optimiser import Optimiser
+from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 

@@ -38,9 +38,9 @@ def measured(
 ) -> dict[str, list[float | None]]:
     """Name → shares of one device: `start`, `random` and `untrained` by seed, `heft`, `auto` by seed."""
     from engine.placeto.episodes import random_placements, start_without_draws
-    from engine.placeto.features import fastest_device_placement, group_graph
-    from engine.placeto.networks import make_network
+    from engine.placeto.networks.making import make_network
     from engine.placeto.passes import greedy_and_sampled
+    from engine.placeto.seeing.features import fastest_device_placement, group_graph
 
     settings, graph = order.placeto(), group_graph(problem)
     start = start_without_draws(settings, graph, fastest_device_placement(graph))

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
-from engine.placeto.graph_training import GraphTraining, has_greedy_episode
-from engine.placeto.networks import make_network
-from engine.placeto.optimiser import Optimiser
+from engine.placeto.learning.batches import Batches, has_greedy_episode
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.learning.saved_states import STATE, network_arrays, require_same_settings, restore_network
+from engine.placeto.networks.making import make_network
+from engine.placeto.networks.weights import weights_of
 from engine.placeto.passes import greedy_and_sampled
-from engine.placeto.saved_states import STATE, network_arrays, require_same_settings, restore_network
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.weights import weights_of
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.problem.learning import Learned
 
@@ -71,7 +71,7 @@ class FamilyTraining:
         self._network = make_network(settings, problems[0].device_count, rng, weights)
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self._graphs = [
-            GraphTraining(problem, settings, self._network, self._optimiser, _never) for problem in self._problems
+            Batches(problem, settings, self._network, self._optimiser, _never) for problem in self._problems
         ]
         self._batches_of = [0] * len(problems)
         """of each graph"""

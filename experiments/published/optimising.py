@@ -65,7 +65,7 @@ def rnn_key(order: TrainingOrder, seconds: float) -> Measurement:
 
 def rnn_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train the RNN on a family and place its test graphs by their most probable placements."""
-    from engine.placeto.weights import weights_of
+    from engine.placeto.networks.weights import weights_of
 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values["training"])
@@ -87,7 +87,7 @@ def rnn_optimised_key(order: TrainingOrder, seconds: float, graph: int, seconds_
 
 def optimise_rnn_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Continue the RNN's training on one test graph: its most probable placement after it, and the best it drew."""
-    from engine.placeto.weights import set_weights
+    from engine.placeto.networks.weights import set_weights
 
     values: dict[str, Any] = dict(arguments)
     order = TrainingOrder(**values["rnn"]["training"])

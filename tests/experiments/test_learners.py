@@ -5,7 +5,7 @@ import pytest
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.episodes import EpisodePlan
-from engine.policies.family_training import train_policy
+from engine.policies.course import train_policy
 from engine.policies.learner import Learner
 from engine.policies.settings import make_training_settings
 from engine.policies.training_problem import TrainingProblem

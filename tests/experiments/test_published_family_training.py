@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Episode, Json, PlacerState
 from engine.files.tensor_file import under, unpack_tensors
-from engine.placeto.rewards import ReturnBaseline
+from engine.placeto.learning.rewards import ReturnBaseline
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.training import PlacetoTraining
 from engine.problem import PlacementProblem

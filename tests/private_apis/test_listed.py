@@ -23,9 +23,9 @@ PRIVATE_MODULES = (
 """what its library's documents name nowhere, or only for those who change the library"""
 HELD_BY_ANOTHER = {
     "celery.worker.state.maybe_shutdown": "celery.worker.state",
-    "tensorflow.python.framework.c_api_util": "engine.costs.grappler",
-    "tensorflow.python.grappler.cluster": "engine.costs.grappler",
-    "tensorflow.python.grappler.item": "engine.costs.grappler",
+    "tensorflow.python.framework.c_api_util": "engine.costs.tensorflow.grappler",
+    "tensorflow.python.grappler.cluster": "engine.costs.tensorflow.grappler",
+    "tensorflow.python.grappler.item": "engine.costs.tensorflow.grappler",
 }
 """what a canary reaches by another import, and by which"""
 DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_exit", "_fields", "_meta", "_replace", "_state"}

@@ -15,7 +15,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from tensorflow.python.grappler import tf_optimizer
 from tensorflow.python.training import py_checkpoint_reader
 
-from engine.costs.grappler import item_of, require_importable, work_of
+from engine.costs.tensorflow.grappler import item_of, require_importable, work_of
 from engine.errors import CostError
 
 

@@ -6,9 +6,11 @@ Runs in the child: the bytes are untrusted. Ops and levels are counted before an
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.large_text import parts_of_text
 from engine.graphs.tensorflow.messages import Message, load_messages, parsed
 from engine.graphs.tensorflow.text_messages import (
@@ -47,9 +49,9 @@ TEXTS_OF = {"GraphDef": (".pbtxt",), "MetaGraphDef": (".meta", ".pbtxt"), "Saved
 """noun of a text → suffixes under which it is read"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GraphMessages:
-    """A GraphDef: its nodes, and the rest."""
+    """A GraphDef: its nodes, which nobody changes, and the rest."""
 
     nodes: list[Message]
     """NodeDef each"""
@@ -57,6 +59,11 @@ class GraphMessages:
     """GraphDef without its nodes: versions and function library"""
     definitions: Mapping[str, Message] = field(default_factory=dict)
     """op type → OpDef, for types that the file defines and TensorFlow does not know"""
+
+    @cached_property
+    def types(self) -> NodeTypes:
+        """The types of the nodes' inputs and outputs, found once."""
+        return NodeTypes(self.nodes, self.rest.library, self.definitions)
 
 
 def place_of(node: Message, index: int) -> str:

@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 
 from engine.placers.regal.policy import ProposalPolicy
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices
-from engine.placeto.choices import initialise, score_equally
-from engine.placeto.features import GROUP_FEATURES, GroupGraph
-from engine.placeto.message_passing import TwoWayRounds, data_of
-from engine.placeto.weights import set_weights
+from engine.placeto.networks.choices import initialise, score_equally
+from engine.placeto.networks.message_passing import TwoWayRounds, data_of
+from engine.placeto.networks.weights import set_weights
+from engine.placeto.seeing.features import GROUP_FEATURES, GroupGraph
 
 BIASES = len(ELITE_BIASES)
 

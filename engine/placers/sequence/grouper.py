@@ -26,8 +26,8 @@ from engine.placers.sequence.network import (
     with_noise,
 )
 from engine.placers.sequence.settings import HierarchicalSettings
-from engine.placeto.choices import chosen_device, log_probabilities, score_equally
 from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.networks.choices import chosen_device, log_probabilities, score_equally
 from engine.problem import PlacementProblem
 from engine.problem.trivial import best_one_device, scores_for
 from engine.settings import control

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from engine.errors import SettingsError
 from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.choices import chosen_device, score_equally
 from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.networks.choices import chosen_device, score_equally
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
 from engine.settings.control import BEST_TRIVIAL

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.choices import choose, log_probabilities
 from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.networks.choices import choose, log_probabilities
 from engine.problem import PlacementProblem
 
 MOST_OUTPUTS = 5

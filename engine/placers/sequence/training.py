@@ -16,12 +16,12 @@ from engine.events import Json, ShouldStop
 from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.placers.sequence.model import Sampled, SequenceModel
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.features import fastest_device_placement, group_graph
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
-from engine.placeto.optimiser import Optimiser
-from engine.placeto.reinforce import falling
-from engine.placeto.rewards import US_PER_SECOND
-from engine.placeto.saved_states import STATE, network_arrays, require_same_settings, restore_network
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.learning.reinforce import falling
+from engine.placeto.learning.rewards import US_PER_SECOND
+from engine.placeto.learning.saved_states import STATE, network_arrays, require_same_settings, restore_network
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from engine.events import ShouldStop
 from engine.placers.post import ADAPT, WEIGHT_RANGE
-from engine.placeto.choices import choose, index_tensor, log_probabilities, score_equally
-from engine.placeto.features import GroupGraph, group_features
-from engine.placeto.optimiser import Optimiser
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.networks.choices import choose, index_tensor, log_probabilities, score_equally
+from engine.placeto.seeing.features import GroupGraph, group_features
 
 
 class StageNetwork(nn.Module):

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from engine.child.parent import ReportProgress, Results, no_progress, publish
 from engine.clusters.device_kinds import COSTED_KINDS
-from engine.costs.estimated import estimates_of
 from engine.events import Json
 from engine.formats.reading import AS_IT_IS, with_findings
 from engine.graphs.grouping.grouping import group_ops
@@ -55,7 +54,7 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
     """The prepared graph of a member, packed; calls `begin` with the name of each stage at its start."""
     begin(LOADING)
-    from engine.costs.estimating import estimate  # TensorFlow
+    from engine.costs.tensorflow.estimating import estimate  # TensorFlow
 
     begin("building the GraphDef")
     path, _ = _built(member, folder)
@@ -64,7 +63,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     graph = graph_of_messages(messages, path.stem)
     begin("estimating the costs")
     path.unlink()
-    estimates = estimates_of(*estimate(messages, AS_IT_IS, COSTED_KINDS, no_progress), COSTED_KINDS)
+    estimates = estimate(messages, AS_IT_IS, COSTED_KINDS, no_progress)
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")

@@ -154,8 +154,8 @@ def _greedy_passes(
 ) -> Callable[[NDArray[np.int32] | None], NDArray[np.int32]]:
     """From starts [count, groups], or from nowhere, to the ends [count, groups] of greedy episodes."""
     from engine.placeto.episodes import make_episode_plan  # torch takes seconds to load
-    from engine.placeto.features import fastest_device_placement, group_graph
-    from engine.placeto.networks import bound_network, make_network
+    from engine.placeto.networks.making import bound_network, make_network
+    from engine.placeto.seeing.features import fastest_device_placement, group_graph
 
     settings = replace(policy.settings, start="nowhere", traversal=traversal, exploration=0.0, batch_episodes=count)
     graph = group_graph(problem, settings.prior)

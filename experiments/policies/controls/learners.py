@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from engine.placeto.episodes import EpisodePlan
-from engine.placeto.reinforce import falling
-from engine.placeto.shared_head_actor import SampledEpisodes
+from engine.placeto.learning.reinforce import falling
+from engine.placeto.networks.shared_head_actor import SampledEpisodes
 from engine.policies.learner import Learner
 from engine.policies.problem_learner import ProblemLearner, equal_choices, imitation_loss
 from engine.problem import Budget

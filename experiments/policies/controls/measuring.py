@@ -10,9 +10,9 @@ import numpy as np
 from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from engine.policies.course import train_policy
 from engine.policies.drawn.problems import drawn_problem
 from engine.policies.drawn.shapes import SHAPES
-from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy

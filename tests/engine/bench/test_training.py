@@ -15,7 +15,7 @@ from engine.bench.training import Measured, TimeShares
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.episodes import EpisodePlan
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.shared_head_actor import SampledEpisodes, SharedHeadActor
+from engine.placeto.networks.shared_head_actor import SampledEpisodes, SharedHeadActor
 from tests.engine.placeto.problems import random_problem
 
 

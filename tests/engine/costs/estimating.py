@@ -1,5 +1,6 @@
 """Estimates many graphs in one child, which loads TensorFlow once; beside them what the tests compare with."""
 
+import dataclasses
 import importlib
 from pathlib import Path
 from typing import Any, cast
@@ -11,10 +12,11 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
-from engine.costs import estimating, grappler
-from engine.costs.placeholders import graph_to_cost, replace_feeds
+from engine.costs.tensorflow import estimating, grappler
+from engine.costs.tensorflow.placeholders import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError
 from engine.events import Json
+from engine.files.archive import fields_of
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.zoo import ZOO
@@ -38,14 +40,17 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
         options = cast(dict[str, Json], job.get("options", ReadingOptions().to_json()))
         try:
             messages = read_messages(path.read_bytes(), path.suffix)
-            found, said = estimating.estimate(
-                messages, ReadingOptions.from_json(options), COSTED_KINDS, report_progress
-            )
+            graph = estimating.estimate(messages, ReadingOptions.from_json(options), COSTED_KINDS, report_progress)
         except PlacetoError as error:
             texts[name] = f"{type(error).__name__}: {error}"
             continue
+        found, _ = fields_of(graph.costs)
         texts[name] = [node.name for node in messages.nodes]
-        texts[f"{name}.said"] = said
+        texts[f"{name}.said"] = {
+            each.name: cast(Json, getattr(graph, each.name))
+            for each in dataclasses.fields(graph)
+            if each.name != "costs"
+        }
         texts[f"{name}.types"] = [node.op for node in messages.nodes]
         if job.get("roofline"):
             names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)

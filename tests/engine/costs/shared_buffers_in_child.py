@@ -9,8 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs.shared_buffers import ANY_IN_PLACE, BINARY_IN_PLACE, FIRST_IS_PASSED_ON, FIRST_OR_SECOND_OF_THREE
-from engine.costs.shared_buffers import UNARY_IN_PLACE as UNARY
+from engine.costs.tensorflow.shared_buffers import (
+    ANY_IN_PLACE,
+    BINARY_IN_PLACE,
+    FIRST_IS_PASSED_ON,
+    FIRST_OR_SECOND_OF_THREE,
+)
+from engine.costs.tensorflow.shared_buffers import UNARY_IN_PLACE as UNARY
 from engine.events import Json
 
 v1, raw = tf.compat.v1, tf.raw_ops

@@ -9,10 +9,10 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs import grappler
 from engine.costs.arithmetic import ELEMENT_BYTES, TensorOf, moved_bytes_of, operations_of
-from engine.costs.estimating import estimate
-from engine.costs.placeholders import replace_feeds
+from engine.costs.tensorflow import grappler
+from engine.costs.tensorflow.estimating import estimate
+from engine.costs.tensorflow.placeholders import replace_feeds
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
@@ -453,9 +453,9 @@ def _read(graph: Message, name: str, path: Path, report_progress: ReportProgress
     """FLOPs of op `name` where an uploaded file is read; -1 where they are unknown."""
     path.write_bytes(graph.SerializeToString())
     messages = read_messages(path.read_bytes(), ".pb")
-    arrays, _ = estimate(messages, ReadingOptions(), ["K80"], report_progress)
+    costs = estimate(messages, ReadingOptions(), ["K80"], report_progress).costs
     op = [node.name for node in messages.nodes].index(name)
-    return -1 if arrays["unknown"][op] else int(arrays["flops"][op])
+    return -1 if costs.unknown[op] else int(costs.flops[op])
 
 
 def _tensor(properties: Message) -> TensorOf | None:

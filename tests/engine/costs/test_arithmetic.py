@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.costs.arithmetic import COUNTS, HEAVY, TensorOf, moved_bytes_of, operations_of
-from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.operations.traffic import TRAFFIC
+from engine.costs.tensorflow.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.wire import bytes_field
 

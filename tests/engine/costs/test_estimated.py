@@ -11,7 +11,7 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs, CostSource
-from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
+from engine.costs.tensorflow.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import ChildError, CostError
 from engine.events import Json

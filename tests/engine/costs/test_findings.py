@@ -8,8 +8,6 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.costs.costs import CostSource
-from engine.costs.estimated import estimates_of
-from engine.events import Json
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from tests.engine.costs.function_texts import relu, with_library
@@ -382,8 +380,7 @@ def test_what_is_found(name: str, answers: tuple[dict[str, Any], dict[str, Any]]
         start, end = own["output_offset"][names.index(each) : names.index(each) + 2]
         assert tuple(own["output_bytes"][start:end].tolist()) == sizes
     assert {op: CostSource(int(own["source"][names.index(op)])) for op in expected.sources} == dict(expected.sources)
-    kinds = [f"kind{index}" for index in range(len(own["time_us"]))]
-    notes = estimates_of(own, cast(Mapping[str, Json], said), kinds).notes
+    notes = said["notes"]
     assert len(notes) == len(expected.notes)
     assert all(note.startswith(start) for note, start in zip(notes, expected.notes, strict=True))
 

@@ -10,10 +10,10 @@ import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.costs.arithmetic import COUNTS
-from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.operations import light
+from engine.costs.tensorflow.estimable import OF_UNKNOWN_ARITHMETIC
+from engine.costs.tensorflow.work_of_types import EXPANDED_CALLS, WITHOUT_COST, hidden_work, may_be_heavy
 from engine.costs.unknown import SENTENCES, Unknown
-from engine.costs.work_of_types import EXPANDED_CALLS, WITHOUT_COST, hidden_work, may_be_heavy
 from engine.events import Json
 from engine.graphs.tensorflow.op_table import registered_ops
 from tests.engine.costs.function_texts import named, relus, types, with_library

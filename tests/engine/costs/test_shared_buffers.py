@@ -9,7 +9,12 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs
-from engine.costs.shared_buffers import ANY_IN_PLACE, BINARY_IN_PLACE, FIRST_OR_SECOND_OF_THREE, UNARY_IN_PLACE
+from engine.costs.tensorflow.shared_buffers import (
+    ANY_IN_PLACE,
+    BINARY_IN_PLACE,
+    FIRST_OR_SECOND_OF_THREE,
+    UNARY_IN_PLACE,
+)
 from engine.graphs.graph import ComputationGraph
 from engine.simulator import Simulator
 from tests.engine.costs.in_child import estimated

@@ -11,7 +11,7 @@ from engine.placers.regal.actor import ProposalActor, adam, fresh_network
 from engine.placers.regal.placer import Regal, advantage_of
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices, plain_choices, proposals_of
 from engine.placers.registry import make_placer
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations, small_problem
 from tests.engine.placeto.problems import two_chains

@@ -8,7 +8,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.registry import make_placer
 from engine.placers.spotlight.actor import Ascent, StageActor
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import NO_DEVICE
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.placeto import group_sums
-from engine.placeto.actor import Actor, ScoredDecisions
-from engine.placeto.choices import choose, log_probabilities
 from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
-from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
-from engine.placeto.networks import make_actor, start_times_for
-from engine.placeto.published import PublishedActor, SeenEpisodes
-from engine.placeto.sampling import choose_device
+from engine.placeto.networks import group_sums
+from engine.placeto.networks.actor import Actor, ScoredDecisions
+from engine.placeto.networks.choices import choose, log_probabilities
+from engine.placeto.networks.making import make_actor, start_times_for
+from engine.placeto.networks.published import PublishedActor, SeenEpisodes
+from engine.placeto.networks.sampling import choose_device
+from engine.placeto.networks.shared_head_actor import SampledEpisodes, SharedHeadActor
+from engine.placeto.seeing.features import GROUP_FEATURES, group_features, group_graph
+from engine.placeto.seeing.start_times import GroupStartTimes
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_actor import SampledEpisodes, SharedHeadActor
-from engine.placeto.start_times import GroupStartTimes
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import another_topological_order, random_problem, renumbered, reordered, slower
@@ -171,8 +171,8 @@ def test_probabilities_are_over_the_allowed_devices_alone(preset: str) -> None:
 def test_scoring_in_parts_gives_the_same_gradient(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gradients = []
     for numbers in (2**22, 2**10):
-        monkeypatch.setattr("engine.placeto.published._NUMBERS_A_PART", numbers)
-        monkeypatch.setattr("engine.placeto.shared_head_actor._NUMBERS_A_PART", numbers)
+        monkeypatch.setattr("engine.placeto.networks.published._NUMBERS_A_PART", numbers)
+        monkeypatch.setattr("engine.placeto.networks.shared_head_actor._NUMBERS_A_PART", numbers)
         problem = random_problem(5, groups=14)
         policy = policy_on(problem, preset)
         episodes = policy.sample(plan_on(problem), lambda: None)
@@ -329,7 +329,7 @@ def test_a_network_that_has_learned_nothing_distinguishes_groups(seed: int) -> N
 
 
 def test_too_many_groups_for_the_published_network_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placeto.published.MOST_GROUPS", 10)
+    monkeypatch.setattr("engine.placeto.networks.published.MOST_GROUPS", 10)
     with pytest.raises(SettingsError) as caught:
         policy_on(random_problem(1, groups=11), "paper")
     assert str(caught.value) == (

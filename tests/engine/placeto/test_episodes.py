@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.placeto.episodes import EpisodePlan, Episodes, make_episode_plan, random_placements
-from engine.placeto.features import fastest_device_placement, group_graph
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
 from engine.placeto.settings import PlacetoSettings
 from tests.engine.placeto.problems import random_problem, two_chains
 

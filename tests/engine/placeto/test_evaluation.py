@@ -6,10 +6,11 @@ from numpy.typing import NDArray
 
 from engine.events import Episode
 from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
-from engine.placeto.evaluation import EvaluatedEpisodes, Evaluator
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
-from engine.placeto.rewards import StepTimePenalty
+from engine.placeto.learning.evaluation import EvaluatedEpisodes, Evaluator
+from engine.placeto.learning.rewards import StepTimePenalty
 from engine.problem import PlacementProblem
+from tests.engine.placers.small_problems import with_memory
 from tests.engine.placeto.problems import random_problem, two_chains
 
 PENALTY = StepTimePenalty(unit_us=1000.0, penalty=2.0, cap=1e6, per_device_memory=True)
@@ -102,7 +103,7 @@ def test_where_no_episode_fits_the_rest_goes_to_the_ends() -> None:
 
 def test_missing_memory_counts_in_the_returns_but_not_in_the_step_time() -> None:
     problem = two_chains()
-    problem.memory_bytes[:] = 1
+    problem = with_memory(problem, [1] * problem.device_count)
     everything = Episodes(some_episodes(problem, 1, shared_start=True).plan, np.zeros((1, 10), np.int32))
     outcome, heard = evaluated(problem, "terminal", everything)
     assert outcome.returns is not None

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from engine.placeto import group_sums as module
-from engine.placeto.group_sums import Decisions, group_sums
+from engine.placeto.networks import group_sums as module
+from engine.placeto.networks.group_sums import Decisions, group_sums
 
 GROUPS, DEVICES, WIDTH, BATCH = 5, 3, 4, 2
 Tables = tuple[Tensor, Tensor, Tensor]

@@ -9,16 +9,16 @@ from engine.events import Episode, LearnedPolicy
 from engine.explaining.decisions import decisions_of, obstacle
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import make_episode_plan
-from engine.placeto.features import fastest_device_placement, group_graph
-from engine.placeto.head_arrays import HeadWeights, probabilities_of_episode
 from engine.placeto.kept_policy import KeptPolicy
-from engine.placeto.reachability import relatives
-from engine.placeto.sampling import replay_episodes
+from engine.placeto.networks.head_arrays import HeadWeights, probabilities_of_episode
+from engine.placeto.networks.sampling import replay_episodes
+from engine.placeto.networks.shared_head_actor import SharedHeadActor, fresh_network
+from engine.placeto.networks.weights import weights_of
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
+from engine.placeto.seeing.reachability import relatives
+from engine.placeto.seeing.start_times import GroupStartTimes
+from engine.placeto.seeing.view_graph import device_view_graph
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network
-from engine.placeto.start_times import GroupStartTimes
-from engine.placeto.view_graph import device_view_graph
-from engine.placeto.weights import weights_of
 from engine.problem import PlacementProblem
 from tests.engine.placeto.problems import random_problem
 

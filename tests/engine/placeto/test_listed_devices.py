@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from engine.clusters.cluster import NO_DEVICE
-from engine.placeto import listed_devices as module
-from engine.placeto.device_view import LISTED
 from engine.placeto.episodes import make_episode_plan
-from engine.placeto.features import fastest_device_placement, group_graph
-from engine.placeto.listed_devices import SCHEDULES, listed_devices
-from engine.placeto.networks import bound_network
+from engine.placeto.networks.making import bound_network
+from engine.placeto.networks.shared_head_actor import fresh_network
+from engine.placeto.seeing import listed_devices as module
+from engine.placeto.seeing.device_view import LISTED
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
+from engine.placeto.seeing.listed_devices import SCHEDULES, listed_devices
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_actor import fresh_network
 from engine.problem import PlacementProblem, RunContext
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.tasks import in_order_of_ranks, tasks_of_groups

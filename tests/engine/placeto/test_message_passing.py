@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from engine.placeto.choices import initialise
-from engine.placeto.edge_features import EDGE_FEATURES, message_edges
-from engine.placeto.features import group_graph
-from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving, data_of
-from engine.placeto.shared_head import Projections, SharedHead
+from engine.placeto.networks.choices import initialise
+from engine.placeto.networks.message_passing import DirectedRounds, TwoWayRounds, arriving, data_of
+from engine.placeto.networks.shared_head import Projections, SharedHead
+from engine.placeto.seeing.edge_features import EDGE_FEATURES, message_edges
+from engine.placeto.seeing.features import group_graph
 from tests.engine.placeto.problems import random_problem
 
 # 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
@@ -139,9 +139,9 @@ def test_feedback_edges_carry_messages_too_and_are_marked() -> None:
 USE_BOTH_NETWORKS = """
 import torch
 from torch_geometric.data import Data
-from engine.placeto.edge_features import EDGE_FEATURES
-from engine.placeto.message_passing import TwoWayRounds
-from engine.placeto.published import BothWays
+from engine.placeto.seeing.edge_features import EDGE_FEATURES
+from engine.placeto.networks.message_passing import TwoWayRounds
+from engine.placeto.networks.published import BothWays
 edges = torch.tensor([[0, 0, 1], [1, 2, 2]])
 TwoWayRounds(3, 3, 2)(Data(x=torch.rand(3, 3), edge_index=edges, edge_attr=torch.rand(3, EDGE_FEATURES)))
 BothWays(3, 2)(torch.rand(3, 1, 3), edges)

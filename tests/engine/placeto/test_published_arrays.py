@@ -6,12 +6,12 @@ import torch
 
 from engine.events import Json
 from engine.placeto.episodes import make_episode_plan
-from engine.placeto.features import fastest_device_placement, group_graph
-from engine.placeto.networks import make_actor
-from engine.placeto.published_arrays import PublishedArrays
+from engine.placeto.networks.making import make_actor
+from engine.placeto.networks.published_arrays import PublishedArrays
+from engine.placeto.networks.weights import weights_of
+from engine.placeto.seeing.features import fastest_device_placement, group_graph
+from engine.placeto.seeing.start_times import GroupStartTimes, sees_start_times
 from engine.placeto.settings import make_settings
-from engine.placeto.start_times import GroupStartTimes, sees_start_times
-from engine.placeto.weights import weights_of
 from tests.engine.placeto.problems import random_problem
 
 
@@ -21,7 +21,7 @@ from tests.engine.placeto.problems import random_problem
 def test_probabilities_equal_those_of_the_network(
     network: str, reward: str, numbers_a_part: int, prior: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.placeto.published_arrays.NUMBERS_A_PART", numbers_a_part)
+    monkeypatch.setattr("engine.placeto.networks.published_arrays.NUMBERS_A_PART", numbers_a_part)
     some: dict[str, Json] = {
         "passes": 2,
         "traversal": "random",

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engine.placeto.published import (
+from engine.placeto.networks.published import (
     FIXED_FEATURES,
     BothWays,
     PooledSets,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from engine.placeto.reachability import reachability, relatives
+from engine.placeto.seeing.reachability import reachability, relatives
 
 Edges = list[tuple[int, int]]
 

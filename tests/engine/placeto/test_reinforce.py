@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.reinforce import Reinforce, falling
+from engine.placeto.learning.reinforce import Reinforce, falling
+from engine.placeto.networks.actor import Actor, ScoredDecisions
 from engine.placeto.settings import make_settings
 
 SCORES = [0.3, -0.2, 0.9]

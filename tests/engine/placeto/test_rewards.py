@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.placeto.rewards import ReturnBaseline, StepTimePenalty, intermediate_returns, terminal_returns
+from engine.placeto.learning.rewards import ReturnBaseline, StepTimePenalty, intermediate_returns, terminal_returns
 from engine.placeto.settings import make_settings
 
 GB = 10**9

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.placeto.episodes import random_placements
-from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.seeing.start_times import GroupStartTimes
 from tests.engine.placers.small_problems import small_graph
 from tests.engine.placeto.problems import graph_of, grouped, random_problem
 

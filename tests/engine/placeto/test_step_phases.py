@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.placeto.features import PHASES, GroupGraph, group_features, group_graph, phases_of_groups
+from engine.placeto.seeing.features import PHASES, GroupGraph, group_features, group_graph, phases_of_groups
 from engine.problem import PlacementProblem, RunContext
 from tests.engine.graphs.graph_samples import permuted
 from tests.engine.placers.small_problems import small_cluster, small_problem

@@ -13,8 +13,8 @@ from engine.events import Episode, FromPlacer, Json, LearnedPolicy, PlacerState
 from engine.placers.placeto import Placeto
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import Episodes
-from engine.placeto.evaluation import EvaluatedEpisodes, Evaluator
-from engine.placeto.rewards import ReturnBaseline
+from engine.placeto.learning.evaluation import EvaluatedEpisodes, Evaluator
+from engine.placeto.learning.rewards import ReturnBaseline
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations
 from tests.engine.placeto.problems import random_problem, slower, two_chains

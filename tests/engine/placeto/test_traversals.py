@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.traversals import TRAVERSALS, visiting_orders
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.placeto.problems import graph_of, problem_of, random_problem

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph, group_features, group_graph
-from engine.placeto.list_schedule import commit, earliest_start, empty_schedule
-from engine.placeto.reachability import relatives
-from engine.placeto.two_passes import feedback_edges
-from engine.placeto.view_graph import device_view_graph
+from engine.placeto.seeing.features import GroupGraph, group_features, group_graph
+from engine.placeto.seeing.list_schedule import commit, earliest_start, empty_schedule
+from engine.placeto.seeing.reachability import relatives
+from engine.placeto.seeing.two_passes import feedback_edges
+from engine.placeto.seeing.view_graph import device_view_graph
 from engine.problem import PlacementProblem, RunContext
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, grouped, problem_of

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.placeto.device_view import (
+from engine.placeto.seeing.device_view import (
     BACKWARD_LATER,
     BOTH_LATER,
     BUS_LATER,
@@ -14,11 +14,11 @@ from engine.placeto.device_view import (
     FORWARD_LATER,
     look,
 )
-from engine.placeto.episode_state import begin_episode, begin_pass, decide
-from engine.placeto.features import GroupGraph, group_graph
-from engine.placeto.reachability import relatives
-from engine.placeto.two_passes import are_backward, feedback_edges, forward_bytes
-from engine.placeto.view_graph import DeviceViewGraph, device_view_graph
+from engine.placeto.seeing.episode_state import begin_episode, begin_pass, decide
+from engine.placeto.seeing.features import GroupGraph, group_graph
+from engine.placeto.seeing.reachability import relatives
+from engine.placeto.seeing.two_passes import are_backward, feedback_edges, forward_bytes
+from engine.placeto.seeing.view_graph import DeviceViewGraph, device_view_graph
 from engine.problem import PlacementProblem
 from tests.engine.placeto.problems import graph_of, grouped, random_problem, renumbered
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.tensor_file import MOST_HEADER_BYTES, pack_tensors, unpack_tensors
-from engine.placeto.features import group_graph
-from engine.placeto.networks import make_actor
-from engine.placeto.optimiser import Optimiser
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.networks.making import make_actor
+from engine.placeto.networks.shared_head_actor import network_without_weights
+from engine.placeto.networks.shared_head_shapes import weight_shapes
+from engine.placeto.networks.weights import set_weights, weights_of
+from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_actor import network_without_weights
-from engine.placeto.shared_head_shapes import weight_shapes
-from engine.placeto.weights import set_weights, weights_of
 from tests.engine.placeto.problems import random_problem
 
 SETTINGS = make_settings({"torch_device": "cpu", "hidden_width": 8})

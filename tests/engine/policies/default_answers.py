@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.explaining.decisions import decisions_of
-from engine.placeto.features import group_graph
 from engine.placeto.kept_policy import DecidedEpisode, KeptPolicy
-from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.seeing.features import group_graph
+from engine.placeto.seeing.start_times import GroupStartTimes
 from engine.policies.drawn.problems import drawn_problem
 from engine.policies.drawn.shapes import SHAPES
 from engine.policies.trained_policy import TrainedPolicy

@@ -8,8 +8,8 @@ import numpy as np
 
 from engine.events import Json
 from engine.files.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.networks.shared_head_shapes import weight_shapes
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_shapes import weight_shapes
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.trained_policy import TrainedPolicy
 

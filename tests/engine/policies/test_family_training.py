@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
-from engine.placeto.shared_head_actor import SampledEpisodes
-from engine.policies import family_training
+from engine.placeto.networks.shared_head_actor import SampledEpisodes
+from engine.policies import course as family_training
 from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.course import measure_held_out, train_policy
 from engine.policies.drawn.pool import DrawnPool
 from engine.policies.drawn.shapes import LIKE_A_FAMILY, SHAPES, shapes_without
-from engine.policies.family_training import measure_held_out, train_policy
 from engine.policies.fitting import policy_fit
 from engine.policies.learner import Learner
 from engine.policies.problem_learner import ProblemLearner
@@ -219,7 +219,7 @@ def test_a_pass_that_does_not_fit_is_held_out_too(trained: Trained, monkeypatch:
     settings = make_training_settings({"search_evaluations": 200, "torch_device": "cpu"})
 
     def row(placements: NDArray[np.int32]) -> HeldOut:
-        monkeypatch.setattr("engine.policies.family_training.proposals", lambda *_: placements)
+        monkeypatch.setattr("engine.policies.course.proposals", lambda *_: placements)
         problem = TrainingProblem("tight", "2 small", tight)
         [found] = measure_held_out(trained[0], [problem], settings, 0, lambda _: None, 0.0, lambda: False)
         return found

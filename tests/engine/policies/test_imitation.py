@@ -9,9 +9,9 @@ import torch
 from engine.placers.heft import Heft
 from engine.placeto.episodes import EpisodePlan
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.optimiser import Optimiser
+from engine.placeto.learning.optimiser import Optimiser
+from engine.placeto.networks.shared_head_actor import SampledEpisodes, fresh_network
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_actor import SampledEpisodes, fresh_network
 from engine.policies.problem_learner import ProblemLearner, batch_advantages, equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
 from engine.problem import Budget, PlacementProblem, RunContext

@@ -7,7 +7,7 @@ import pytest
 
 from engine import api
 from engine.errors import SettingsError
-from engine.placeto.features import group_graph
+from engine.placeto.seeing.features import group_graph
 from engine.policies.card import PolicyCard
 from engine.policies.drawn.problems import drawn_problem
 from engine.policies.drawn.shapes import SHAPES

@@ -102,7 +102,7 @@ def refusals(order: dict[str, Json], _folder: Path, _report_progress: ReportProg
 
 def imports(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Give TensorFlow the bomb that the reader refuses."""
-    from engine.costs.grappler import require_importable  # which loads TensorFlow
+    from engine.costs.tensorflow.grappler import require_importable  # which loads TensorFlow
 
     messages = read_messages(BOMB.encode(), ".pbtxt", with_tensorflow=False)
     graph = type(messages.rest)(node=messages.nodes)

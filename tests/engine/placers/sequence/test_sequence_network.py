@@ -8,7 +8,7 @@ from engine.placers.sequence import network as sequence_network
 from engine.placers.sequence.model import RnnModel
 from engine.placers.sequence.network import SequenceNetwork, drawn, initialise, with_noise
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.choices import log_probabilities
+from engine.placeto.networks.choices import log_probabilities
 from engine.settings.making import make_settings
 from tests.engine.placers.small_problems import small_problem
 

@@ -77,18 +77,18 @@ def test_two_chains_are_placed_better_than_at_random(method: str, seed: int) -> 
 
 
 @METHODS
-def test_the_policy_does_not_collapse(method: str) -> None:
+def test_the_policy_does_not_collapse(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where one device is best it draws new placements to the end, and its choices stay open."""
     chain = graph_of([(op, op + 1) for op in range(63)], [100.0] * 64, [10**6] * 64)
     problem = problem_of(*chain, small_cluster(2), evaluations=1200)
     drawn: list[NDArray[np.int32]] = []
-    evaluate = problem.evaluate_episodes
+    evaluate = PlacementProblem.evaluate_episodes
 
-    def noted(placements: NDArray[np.int32]) -> Evaluations:
+    def noted(problem: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
         drawn.extend(placements)
-        return evaluate(placements)
+        return evaluate(problem, placements)
 
-    problem.evaluate_episodes = noted  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(PlacementProblem, "evaluate_episodes", noted)
     reported = place(method, problem, {"hidden_width": 16})
     for tenth in np.array_split(np.array(drawn), 10):
         assert len(np.unique(tenth, axis=0)) >= 0.5 * len(tenth)

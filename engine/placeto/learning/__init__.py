@@ -1,0 +1,1 @@
+"""How a network learns: batches of episodes, their evaluation, returns, and the REINFORCE update."""

@@ -1,0 +1,179 @@
+"""The shared head on one problem: samples in compiled code and scores all decisions in batches for the gradient."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.episodes import EpisodePlan, Episodes
+from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.networks.actor import Actor, ScoredDecisions
+from engine.placeto.networks.choices import index_tensor, initialise, score_equally, scores_overflow
+from engine.placeto.networks.group_sums import Decisions
+from engine.placeto.networks.message_passing import data_of
+from engine.placeto.networks.sampling import members_on_devices, replay_episodes, sample_episodes
+from engine.placeto.networks.shared_head import Projections, SharedHead
+from engine.placeto.networks.weights import set_weights
+from engine.placeto.seeing.device_view import BOTH_LATER, HERE, LISTED
+from engine.placeto.seeing.features import GroupGraph
+from engine.placeto.seeing.listed_devices import SCHEDULES
+from engine.placeto.seeing.reachability import relatives
+from engine.placeto.seeing.view_graph import device_view_graph
+from engine.placeto.settings import PlacetoSettings
+from engine.settings.control import BEST_TRIVIAL
+
+_NUMBERS_A_PART = 2**23
+"""most members, or decisions · devices · hidden width, to sample or score at once: bounds memory to some hundred MB"""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledEpisodes(Episodes):
+    """Episodes with the views that the head saw."""
+
+    views: NDArray[np.float32]
+    """[batch, steps, devices, DEVICE_FEATURES]"""
+
+    def first(self, count: int) -> "SampledEpisodes":
+        """The first `count` episodes."""
+        kept = Episodes(self.plan, self.actions).first(count)
+        return SampledEpisodes(kept.plan, kept.actions, self.views[:count])
+
+
+def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_device: torch.device) -> SharedHead:
+    """A network of the sizes in `settings` with weights drawn from `rng`."""
+    network = network_without_weights(settings)
+    initialise(network, rng, torch_device)
+    _set_preferences(network, settings)
+    if settings.prior == BEST_TRIVIAL:
+        score_equally(network.score)
+    return network
+
+
+def trained_network(
+    settings: PlacetoSettings, weights: Mapping[str, NDArray[np.generic]], torch_device: torch.device
+) -> SharedHead:
+    """A network of the sizes in `settings` with `weights`. Raises SettingsError if they do not fit it."""
+    network = network_without_weights(settings).to_empty(device=torch_device)
+    set_weights(network, weights, "the policy")
+    return network
+
+
+def network_without_weights(settings: PlacetoSettings) -> SharedHead:
+    """A network of the sizes in `settings`, without weights, on the `meta` device."""
+    with torch.device("meta"):
+        return SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
+
+
+class SharedHeadActor(Actor):
+    """The shared head bound to one problem; its weights fit any graph and cluster.
+
+    With more groups than `most_reachable_groups`, parents and children are the direct neighbours and all other groups
+    count as parallel: the full sets grow with the square of the number of groups.
+    """
+
+    def __init__(
+        self, settings: PlacetoSettings, graph: GroupGraph, network: SharedHead, torch_device: torch.device
+    ) -> None:
+        """`network`, on `torch_device`, may be bound to several problems, which then share its weights."""
+        self.torch_device = torch_device
+        self.network: SharedHead = network
+        self._data = data_of(graph, torch_device)
+        self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
+        self._prior_scores = torch.from_numpy(graph.prior_scores).to(torch_device)
+        related = relatives(
+            graph.edge_source,
+            graph.edge_target,
+            graph.group_count,
+            most_reachable_groups=settings.most_reachable_groups,
+        )
+        self._graph = device_view_graph(graph, related)
+        members = len(related.parent_index) + len(related.child_index)
+        numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
+        self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
+        self._latest: tuple[SampledEpisodes, slice, Decisions] | None = None
+        """the last scored part: with one part a batch, every epoch scores the same"""
+
+    def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
+        """Decide episode after episode in compiled code. Raises SettingsError if a score is not finite."""
+        with torch.no_grad():
+            head = self.network.arrays(self.network.project(self._data))
+        actions, views = [], []
+        for first in range(0, plan.batch, self._episodes_a_part):
+            raise_if_over()
+            part = slice(first, first + self._episodes_a_part)
+            decided = sample_episodes(
+                self._graph,
+                head,
+                plan.starts[part],
+                plan.orders[part],
+                plan.uniforms[part],
+                plan.greedy[part],
+                plan.explore,
+            )
+            if np.any(decided[0] == NO_DEVICE):
+                raise scores_overflow()
+            actions.append(decided[0])
+            views.append(decided[1])
+        return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))
+
+    def replay(self, plan: EpisodePlan, actions: NDArray[np.int32]) -> SampledEpisodes:
+        """The episodes of `plan` with `actions` [batch, steps] in place of the network's choices."""
+        views = replay_episodes(self._graph, plan.starts, plan.orders, actions)
+        return SampledEpisodes(plan, actions, views)
+
+    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
+        """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part."""
+        assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
+        projections = self.network.project(self._data)
+        leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
+        for first in range(0, episodes.plan.batch, self._episodes_a_part):
+            raise_if_over()
+            part = slice(first, min(first + self._episodes_a_part, episodes.plan.batch))
+            scored = self.network.log_probabilities(leaves, self._decisions(episodes, part), episodes.plan.explore)
+            yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
+        torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
+
+    def forget(self) -> None:
+        """Free the last scored episodes, which take some MB for each of the problems that take turns."""
+        self._latest = None
+
+    def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
+        if self._latest is None or self._latest[0] is not episodes or self._latest[1] != part:
+            self._latest = (episodes, part, self._make_decisions(episodes, part))
+        return self._latest[2]
+
+    def _make_decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
+        plan, actions = episodes.plan, episodes.actions[part]
+        starts, orders = plan.starts[part], plan.orders[part]
+        index, offset = members_on_devices(self._graph, starts, orders, actions)
+        return Decisions(
+            starts=index_tensor(starts, self.torch_device),
+            orders=index_tensor(orders, self.torch_device),
+            actions=index_tensor(actions, self.torch_device),
+            before=index_tensor(episodes.before()[part], self.torch_device),
+            views=torch.from_numpy(episodes.views[part]).to(self.torch_device),
+            member_index=torch.from_numpy(index).to(self.torch_device),
+            member_offset=torch.from_numpy(offset).to(self.torch_device),
+            allowed=self._allowed,
+            prior_scores=self._prior_scores,
+        )
+
+
+def _set_preferences(network: SharedHead, settings: PlacetoSettings) -> None:
+    """Set the weights so that the untrained head prefers what `settings` say.
+
+    The deep part of the head is scaled down, so that it matters little before training.
+    """
+    with torch.no_grad():
+        network.view_score.weight.zero_()
+        network.view_score.weight[0, BOTH_LATER] = -settings.list_schedule_weight
+        network.view_score.weight[0, LISTED : LISTED + SCHEDULES] = settings.schedules_weight
+        network.view_score.weight[0, HERE] = settings.stay_weight
+        network.score.weight.mul_(0.3)
+
+
+def _gradient(leaf: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
