@@ -43,8 +43,8 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
 def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome, policy: str | None) -> dict[str, Json]:
     row = outcome.to_json()
     del row["device_of_group"], row["parts"], row["ended"]
-    told = SplitPlacement(list(outcome.device_of_group), [list(part) for part in outcome.parts])
-    placed: Json = dict(placement_to_json(prepared, request.cluster, told)) if told.device_of_group else None
+    split = SplitPlacement(list(outcome.device_of_group), [list(part) for part in outcome.parts])
+    placed: Json = dict(placement_to_json(prepared, request.cluster, split)) if split.device_of_group else None
     return row | {"policy": policy if request.takes_policy(outcome.method) else None, "placement": placed}
 
 

@@ -170,7 +170,7 @@ def test_random_has_a_small_share_of_the_seconds(monkeypatch: pytest.MonkeyPatch
     assert isinstance(evaluations, int) and evaluations > 50 * 64
 
 
-def test_of_a_large_budget_improvements_and_every_nth_evaluation_are_told() -> None:
+def test_of_a_large_budget_improvements_and_every_nth_evaluation_are_reported() -> None:
     heard: Heard = []
     report = place(prepared_graph(), request("random", 6001), heard.append, lambda: False)
     episodes = [event for event in events_of(heard) if isinstance(event, Episode)]
@@ -178,13 +178,13 @@ def test_of_a_large_budget_improvements_and_every_nth_evaluation_are_told() -> N
     assert report["evaluations"] == 6001
     assert report["step_time_us"] == episodes[-1].best_step_time_us
     times = [event.best_step_time_us for event in episodes]
-    told_by_itself = [
+    by_themselves = [
         event for event, before in zip(episodes[1:], times, strict=False) if event.best_step_time_us == before
     ]
-    assert all(event.episode % 4 == 0 for event in told_by_itself)
+    assert all(event.episode % 4 == 0 for event in by_themselves)
 
 
-def test_settings_and_seed_are_told_first() -> None:
+def test_settings_and_seed_come_first() -> None:
     heard: Heard = []
     place(prepared_graph(), request("placeto", 20, seed=7), heard.append, lambda: False)
     started = events_of(heard)[0]

@@ -51,7 +51,7 @@ TEXTS_OF = {"GraphDef": (".pbtxt",), "MetaGraphDef": (".meta", ".pbtxt"), "Saved
 
 @dataclass(frozen=True)
 class GraphMessages:
-    """A GraphDef: its nodes, which nobody changes, and the rest."""
+    """A GraphDef: its nodes, complete before `types` is asked, and the rest."""
 
     nodes: list[Message]
     """NodeDef each"""
