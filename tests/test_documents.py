@@ -46,6 +46,19 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
     assert missing == []
 
 
+def anchors_of(document: Path) -> set[str]:
+    """The fragments by which links find the headings of `document`."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_headings_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^):]*)#([^)]+)\)", document.read_text())
+    found = [(document.parent / path if path else document, anchor) for path, anchor in links]
+    assert [(path.name, anchor) for path, anchor in found if anchor not in anchors_of(path)] == []
+
+
 @pytest.mark.parametrize("document", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_a_document_names_its_reader_first(document: Path) -> None:
     title, _, first = document.read_text().split("\n")[:3]

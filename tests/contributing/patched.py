@@ -1,4 +1,4 @@
-"""The diffs of CONTRIBUTING.md, and copies of the sources with one of them applied."""
+"""The diffs of docs/recipes, and copies of the sources with one of them applied."""
 
 import os
 import re
@@ -22,18 +22,17 @@ class ChangedFile:
     removed: tuple[str, ...]
 
 
-def diff_of(heading: str) -> str:
-    """The first diff below `heading` in CONTRIBUTING.md."""
-    section = (ROOT / "CONTRIBUTING.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    diff = section.partition("```diff\n")[2].partition("```")[0]
-    assert diff, f"CONTRIBUTING.md has no diff below {heading!r}"
+def diff_of(recipe: str) -> str:
+    """The first diff of docs/recipes/`recipe`.md."""
+    diff = (ROOT / "docs" / "recipes" / f"{recipe}.md").read_text().partition("```diff\n")[2].partition("```")[0]
+    assert diff, f"docs/recipes/{recipe}.md has no diff"
     return diff
 
 
-def changed_files(heading: str) -> dict[str, ChangedFile]:
-    """File → what the diff below `heading` does to it."""
+def changed_files(recipe: str) -> dict[str, ChangedFile]:
+    """File → what the diff of `recipe` does to it."""
     changes = {}
-    for found in FILE.finditer(diff_of(heading)):
+    for found in FILE.finditer(diff_of(recipe)):
         lines = found["lines"].splitlines()
         added, removed = (tuple(line[1:] for line in lines if line[:1] == sign) for sign in "+-")
         changes[found["new"]] = ChangedFile(found["old"] == "/dev/null", added, removed)
@@ -61,8 +60,8 @@ class Copy:
         return answer.stdout
 
 
-def patched(heading: str, folder: Path) -> Copy:
-    """A copy of the sources in `folder` with the diff below `heading` applied; what the diff changes passes ruff."""
+def patched(recipe: str, folder: Path) -> Copy:
+    """A copy of the sources in `folder` with the diff of `recipe` applied; what the diff changes passes ruff."""
     copy = Copy(folder / "sources", folder / "data")
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -71,9 +70,9 @@ def patched(heading: str, folder: Path) -> Copy:
             shutil.copy2(ROOT / name, copy.folder / name)
     copy.data.mkdir()
     command = ["git", "apply", "--whitespace=error-all", "-"]
-    applied = subprocess.run(command, input=diff_of(heading), cwd=copy.folder, text=True, capture_output=True)
+    applied = subprocess.run(command, input=diff_of(recipe), cwd=copy.folder, text=True, capture_output=True)
     assert (applied.returncode, applied.stderr) == (0, "")
-    sources = [name for name in changed_files(heading) if name.endswith(".py")]
+    sources = [name for name in changed_files(recipe) if name.endswith(".py")]
     copy.output("-m", "ruff", "check", "--no-cache", *sources)
     copy.output("-m", "ruff", "format", "--no-cache", "--check", *sources)
     return copy

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contributing.patched import ROOT, Copy, changed_files, patched
 
-HEADING = "How to add a format"
+RECIPE = "format"
 TABLE = """op,type,time_us,output_bytes,inputs
 images,Placeholder,0,602112,
 sum,Add,7,3211264,conv;images
@@ -24,7 +24,7 @@ print(field.widget.attrs["accept"], field.help_text)
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    return patched(HEADING, tmp_path_factory.mktemp("format"))
+    return patched(RECIPE, tmp_path_factory.mktemp("format"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_the_diff_is_one_new_file_and_one_line() -> None:
-    (file, reader), (registry, row) = changed_files(HEADING).items()
+    (file, reader), (registry, row) = changed_files(RECIPE).items()
     assert reader.is_new and not (ROOT / file).exists()
     assert Path(file).parent == Path("engine/formats")
     assert registry == "engine/formats/registry.py"

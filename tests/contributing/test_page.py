@@ -10,7 +10,7 @@ import pytest
 from engine.formats.registry import FORMATS
 from tests.contributing.patched import ROOT, Copy, changed_files, patched
 
-HEADING = "How to add a page"
+RECIPE = "page"
 ADDRESS = "/formats/"
 VISIT = """
 import json, sys
@@ -26,7 +26,7 @@ print(json.dumps(answer | {"sent": sent.status_code, "of_others": dict(home.head
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    return patched(HEADING, tmp_path_factory.mktemp("page"))
+    return patched(RECIPE, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def answer(copy: Copy) -> dict[str, Any]:
 
 
 def test_the_diff_is_one_new_folder_and_one_line() -> None:
-    *page, (addresses, line) = changed_files(HEADING).items()
+    *page, (addresses, line) = changed_files(RECIPE).items()
     assert all(file.is_new for _, file in page)
     [folder] = {Path(name).parent for name, _ in page}
     assert folder.parent == Path("webapp/pages") and not (ROOT / folder).exists()

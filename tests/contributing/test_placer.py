@@ -7,16 +7,16 @@ import pytest
 
 from tests.contributing.patched import ROOT, Copy, changed_files, patched
 
-HEADING = "How to add a placer"
+RECIPE = "placer"
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    return patched(HEADING, tmp_path_factory.mktemp("placer"))
+    return patched(RECIPE, tmp_path_factory.mktemp("placer"))
 
 
 def test_the_diff_is_one_new_file_and_one_row() -> None:
-    (file, placer), (registry, row) = changed_files(HEADING).items()
+    (file, placer), (registry, row) = changed_files(RECIPE).items()
     assert placer.is_new and not (ROOT / file).exists()
     assert Path(file).parent == Path("engine/placers")
     assert registry == "engine/placers/registry.py"

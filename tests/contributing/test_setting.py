@@ -8,7 +8,7 @@ import pytest
 from engine.events import Json
 from tests.contributing.patched import ROOT, Copy, changed_files, patched
 
-HEADING = "How to add a setting"
+RECIPE = "setting"
 LISTED = """
 from engine import api
 [setting] = [one for one in api.list_settings(api.what_has_settings()["brkga"], {}) if one.name == "restarts"]
@@ -40,7 +40,7 @@ print(json.dumps(step_times_us(json.loads(sys.argv[1]))))
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    return patched(HEADING, tmp_path_factory.mktemp("setting"))
+    return patched(RECIPE, tmp_path_factory.mktemp("setting"))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_diff_adds_one_field_and_its_use_to_one_file() -> None:
-    [(file, method)] = changed_files(HEADING).items()
+    [(file, method)] = changed_files(RECIPE).items()
     assert (file, method.is_new) == ("engine/placers/brkga.py", False)
     assert [line for line in method.added if ": int = whole(" in line] == [method.added[0]]
     assert len(method.added) < 10

@@ -14,7 +14,7 @@ from engine.policies.traits import TRAITS
 from tests.engine.policies.default_answers import FILE, RECORD, SEEDS, answers
 
 MOST_BYTES = 2 * 1024**2
-TRAIN_ANEW = "features or network have changed: make a new policy (CONTRIBUTING.md, How to make a release)"
+TRAIN_ANEW = "features or network have changed: make a new policy (docs/recipes/release.md)"
 
 
 def shipped() -> TrainedPolicy:
