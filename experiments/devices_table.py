@@ -33,7 +33,7 @@ def page() -> str:
         f"    {COMMAND}      # writes this page",
         "",
         "Figures are those of makers' data sheets and specifications, without losses. If your device is not here, or",
-        "you have better figures, describe it in the cluster: [formats.md](formats.md#kinds-of-your-own).",
+        "you have better figures, describe it in the cluster: [clusters](formats/clusters.md#kinds-of-your-own).",
         "",
         "## Figures",
         "",

@@ -1,4 +1,4 @@
-"""The examples of docs/formats.md are read by the engine, and give the reports and events that stand beside them."""
+"""The examples of docs/formats are read by the engine, and give the reports and events that stand beside them."""
 
 import json
 import re
@@ -18,9 +18,11 @@ from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "formats.md").read_text()
+FORMATS = Path(__file__).resolve().parent.parent / "docs" / "formats"
+PAGE = "\n".join(page.read_text() for page in sorted(FORMATS.glob("*.md")))
 VARIES = {"wall_seconds", "elapsed_seconds", "seconds", "engine_version"}
 """fields that a clock or the next release decides"""
+REPEATED = "as in the report of place"
 
 
 def examples(words: str) -> list[str]:
@@ -29,8 +31,18 @@ def examples(words: str) -> list[str]:
 
 
 def example(words: str) -> Any:
-    """The JSON of the first block of its kind."""
-    return json.loads(examples(f"json {words}")[0])
+    """The JSON of the first block of its kind, with what it repeats of the report of `place`."""
+    return unabridged(json.loads(examples(f"json {words}")[0]))
+
+
+def unabridged(value: Any) -> Any:
+    """`value` with the fields that stand in the report of `place`."""
+    if isinstance(value, list):
+        return [unabridged(item) for item in value]
+    if isinstance(value, dict):
+        named = {name: example("report of place")[name] if item == REPEATED else item for name, item in value.items()}
+        return {name: unabridged(item) for name, item in named.items()}
+    return value
 
 
 def comparable(value: Any) -> Any:

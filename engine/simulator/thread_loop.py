@@ -9,7 +9,7 @@ that waits, so the next task is known when a device becomes free or earlier.
 Events: the end of an op, the start of a transfer, and its arrival, in the order of event_loop.py: the start of a
 transfer, like the end of an op that takes no time, is handled after the arrivals of that moment.
 
-Source: the rules are those that explain traced steps of TensorFlow's processes (docs/measuring.md).
+Source: the rules are those that explain traced steps of TensorFlow's processes (docs/measuring/model.md).
 """
 
 import numpy as np

@@ -18,7 +18,7 @@ from tests.fuzz.inputs import CLUSTER, GRAPH, POLICY, Input
 from tests.webapp.graph_files import graphdef, measured_times, node_link
 
 BUILDING = Limits(memory_bytes=16 * 1024**3, seconds=300.0)
-FORMATS_PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+FORMATS = Path(__file__).parents[2] / "docs" / "formats"
 META_GRAPH_IN_TEXT = """
 meta_info_def { tags: "serve" }
 graph_def {
@@ -124,7 +124,8 @@ def _policy_with_a_misfit() -> bytes:
 
 
 def _documented(kind: str) -> bytes:
-    """The first example of `kind` in docs/formats.md, which shows all keys."""
-    found = re.search(rf"```json {kind}\n(.*?)```", FORMATS_PAGE.read_text(), re.DOTALL)
+    """The first example of `kind` in docs/formats, which shows all keys."""
+    pages = "".join(page.read_text() for page in sorted(FORMATS.glob("*.md")))
+    found = re.search(rf"```json {kind}\n(.*?)```", pages, re.DOTALL)
     assert found is not None
     return found.group(1).encode()
