@@ -27,8 +27,9 @@ def table_of_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 def write_page(folder: Path, name: str, text: str) -> str:
     """Write `folder`/`name`.md and return its text."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.md").write_text(text)
+    path = folder / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
     return text
 
 

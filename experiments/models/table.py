@@ -1,7 +1,7 @@
 """Real models as users export them, in each form: the engine's reading beside closed forms of their layers.
 
-`python -m experiments models` writes docs/models.md, and each finished row to docs/results/models.json: a second call
-makes only missing rows. `--set only=gpt,lstm_40` and `--set forms=saved_model` choose some.
+`python -m experiments models` writes docs/models.md and its pages, and each finished row to docs/results/models.json:
+a second call makes only missing rows. `--set only=gpt,lstm_40` and `--set forms=saved_model` choose some.
 """
 
 import json
@@ -16,7 +16,7 @@ from experiments.folders import CACHE
 from experiments.models.in_one_process import rows_of
 from experiments.models.making import file_of, make
 from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
-from experiments.models.page import page
+from experiments.models.page import pages
 from experiments.models.reading_times import reading_times
 from experiments.models.registry import MODELS
 from experiments.models.serving import SERVED, served_counts
@@ -32,7 +32,7 @@ run; the folder of another checkout to compare reading times with"""
 
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
-    """Make the rows that are missing, write `folder`/models.md, and return it. Raises SettingsError."""
+    """Make the rows that are missing, write `folder`/models.md and its pages, and return it. Raises SettingsError."""
     chosen = dict(settings or {})
     unknown = sorted(chosen.keys() - set(SETTINGS))
     if unknown:
@@ -48,7 +48,10 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
             report(f"{name}, {form}: {shown(row)}")
             rows.setdefault(name, {})[form] = row
             _keep(rows, path)
-    return write_page(folder, "models", page(rows))
+    texts = pages(rows)
+    for name, text in texts.items():
+        write_page(folder, name, text)
+    return texts["models"]
 
 
 def _whole(

@@ -12,10 +12,11 @@ import pytest
 from engine.child.parent import run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
+from experiments.folders import ROOT
 from experiments.models import reading_times, table
 from experiments.models.making import LIMITS
 from experiments.models.model import FORMS, SAVED_MODEL
-from experiments.models.page import LOOPED, UNROLLED, is_near
+from experiments.models.page import LOOPED, UNROLLED, is_near, pages
 from experiments.models.products import convolution, einsum, matrix_product, transposed_convolution
 from experiments.models.registry import MODELS
 
@@ -129,9 +130,17 @@ def test_a_second_run_makes_what_is_missing(tmp_path: Path, rows_of_nothing: lis
     text = table.run(tmp_path, lambda _: None, settings | {"only": "gpt,lstm_40,dlrm"})
     assert rows_of_nothing[2:] == ["dlrm saved_model"]
     assert set(json.loads((tmp_path / "results" / "models.json").read_text())) == {"gpt", "lstm_40", "dlrm"}
-    assert text == (tmp_path / "models.md").read_text() and text.count("| refused: not read |") == 3
+    assert text == (tmp_path / "models.md").read_text()
+    assert (tmp_path / "models" / "files.md").read_text().count("| refused: not read |") == 2 * 3
     table.run(tmp_path, lambda _: None, settings | {"only": "gpt", "again": True})
     assert rows_of_nothing[3:] == ["gpt saved_model"]
+
+
+def test_the_committed_tables_are_those_of_the_committed_rows() -> None:
+    texts = pages(table.read_rows(ROOT / "docs" / table.RESULTS))
+    assert sorted(texts) == ["models", "models/files", "models/placed"]
+    for name in ("models/files", "models/placed"):
+        assert (ROOT / "docs" / f"{name}.md").read_text() == texts[name]
 
 
 @pytest.mark.parametrize(
