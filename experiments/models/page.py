@@ -54,8 +54,9 @@ def _reading_times(read: list[tuple[str, ModelRow]]) -> list[str]:
         return []
     seconds = [cast(float, row["seconds_alone"]) for _, row in read if "seconds_alone" in row]
     return [
-        f"- Reading one takes {min(seconds):.1f} to {max(seconds):.1f} s of processor time, TensorFlow's start included:",
-        f"  {min(ratios):.2f} to {max(ratios):.2f} times as long as with an earlier version, the median {median(ratios):.2f} (`--set today=FOLDER`).",
+        f"- Reading one takes {min(seconds):.1f} to {max(seconds):.1f} s of processor time with TensorFlow's start,",
+        f"  {min(ratios):.2f} to {max(ratios):.2f} times as long as with an earlier version, the median "
+        f"{median(ratios):.2f} (`--set today=FOLDER`).",
     ]
 
 
