@@ -62,7 +62,7 @@ def _reading_times(read: list[tuple[str, ModelRow]]) -> list[str]:
 
 def _with_differences(rows: ModelRows) -> list[tuple[str, ModelRow]]:
     """The files that lack something, or whose figures differ from those of the layers."""
-    found = ((name, {"form": form} | row) for form in FORMS for name, row in _of_form(rows, form))
+    found = ((name, {**row, "form": form}) for form in FORMS for name, row in _of_form(rows, form))
     return [(name, row) for name, row in found if not _is_whole(row)]
 
 
