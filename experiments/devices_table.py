@@ -1,6 +1,7 @@
 """The device kinds with their figures, links and sources.
 
-`python -m experiments devices` writes docs/devices.md from the catalogue (`engine/clusters/device_kinds.py`).
+`python -m experiments devices` writes docs/devices.md and docs/devices/sources.md from the catalogue
+(`engine/clusters/device_kinds.py`).
 """
 
 from pathlib import Path
@@ -16,24 +17,25 @@ NONE = "–"
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Write `folder`/devices.md and return its text."""
+    """Write `folder`/devices.md and its sources, and return the first."""
     report(f"{len(CATALOGUE)} kinds")
+    write_page(folder, "devices/sources", sources())
     return write_page(folder, "devices", page())
 
 
 def page() -> str:
     """The page as Markdown."""
     kinds = list(CATALOGUE.values())
-    hosts = list({kind.host.name: kind.host for kind in kinds}.values())
     lines = [
         "# Device kinds",
         "",
-        "For those who describe a cluster: each kind's peaks, memory, links, and their sources.",
+        "For those who describe a cluster: each kind's peaks, memory and links.",
         "",
-        f"    {COMMAND}      # writes this page",
+        f"    {COMMAND}      # writes this page and that of the sources",
         "",
-        "Figures are those of makers' data sheets and specifications, without losses. If your device is not here, or",
-        "you have better figures, describe it in the cluster: [clusters](formats/clusters.md#kinds-of-your-own).",
+        "Figures are those of makers' data sheets and specifications, without losses: [sources](devices/sources.md).",
+        "If your device is not here, or you have better figures, describe it in the cluster:",
+        "[clusters](formats/clusters.md#kinds-of-your-own).",
         "",
         "## Figures",
         "",
@@ -55,22 +57,41 @@ def page() -> str:
         "`contention` `bus`.",
         "",
         *table_of_figures(
-            ("kind", "machine", "devices", "between devices", "board", "network"), [_links(kind) for kind in kinds]
+            ("kinds", "machine", "devices", "between devices", "board", "network"), [_links(host) for host in _hosts()]
         ),
         "",
         f"After each transfer a link rests {LINK_REST_US:g} µs, after each op that takes time a device {OP_REST_US}",
         "µs, unless the first table says otherwise. Both come from the published simulator of Placeto. They are the",
         "framework's, not the hardware's, and no data sheet gives them.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def sources() -> str:
+    """The page of sources as Markdown."""
+    boards = {host.board.name: host.board.source for host in _hosts()}
+    lines = [
+        "# Sources of the device kinds",
         "",
-        "## Sources",
+        "For those who check a figure of [the device kinds](../devices.md).",
+        "",
+        f"    {COMMAND}",
+        "",
+        "## Figures of a kind",
         "",
         table_line(("kind", "figures")),
         left_rule(2),
-        *(table_line((f"`{kind.name}`", kind.source)) for kind in kinds),
+        *(table_line((f"`{kind.name}`", kind.source)) for kind in CATALOGUE.values()),
         "",
-        table_line(("machine", "its own source", "between devices", "board", "network")),
-        left_rule(5),
-        *(table_line(_sources(host)) for host in hosts),
+        "## Machines",
+        "",
+        table_line(("machine", "its own source", "between devices", "network")),
+        left_rule(4),
+        *(table_line(_sources(host)) for host in _hosts()),
+        "",
+        "## Boards",
+        "",
+        *(f"- {name}: {source}" for name, source in boards.items()),
         "",
         "Latencies: 2 µs between GPUs that reach each other's memory and 15 µs through the host's, from a listing of",
         "NVIDIA's sample p2pBandwidthLatencyTest (1.8 to 2.3 µs, and 11 to 20 µs:",
@@ -78,6 +99,11 @@ def page() -> str:
         "an assumption.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _hosts() -> list[Host]:
+    """Each machine once, in the order of the kinds."""
+    return list({kind.host.name: kind.host for kind in CATALOGUE.values()}.values())
 
 
 def _figures(kind: DeviceKind) -> tuple[str, ...]:
@@ -97,10 +123,10 @@ def _teraflops(gflops: float) -> str:
     return f"{gflops / 1000:,.4g}" if gflops < 1e6 else f"{gflops / 1000:,.0f}"
 
 
-def _links(kind: DeviceKind) -> tuple[str, ...]:
-    host = kind.host
+def _links(host: Host) -> tuple[str, ...]:
+    kinds = ", ".join(f"`{kind.name}`" for kind in CATALOGUE.values() if kind.host.name == host.name)
     count = "any" if host.devices is None else str(host.devices)
-    return (f"`{kind.name}`", host.name, count, *(_link(link) for link in (host.peer, host.board, host.network)))
+    return (kinds, host.name, count, *(_link(link) for link in (host.peer, host.board, host.network)))
 
 
 def _link(link: Link | None) -> str:
@@ -110,5 +136,6 @@ def _link(link: Link | None) -> str:
 
 
 def _sources(host: Host) -> tuple[str, ...]:
+    peer = "the board" if host.peer.source == host.board.source else host.peer.source
     network = NONE if host.network is None else host.network.source
-    return (host.name, host.source, host.peer.source, host.board.source, network)
+    return (host.name, host.source, peer, network)
