@@ -55,11 +55,11 @@ fuzz: setup-tests
 	@nice .venv/bin/python -m tests.fuzz $(FUZZ)
 
 bench: setup
-	@.venv/bin/python -m engine bench simulator
+	@.venv/bin/python -m experiments bench simulator
 	@.venv/bin/python -m tests.engine.simulator.yardstick
-	@.venv/bin/python -m engine bench moves
-	@.venv/bin/python -m engine bench training
-	@.venv/bin/python -m engine bench reading
+	@.venv/bin/python -m experiments bench moves
+	@.venv/bin/python -m experiments bench training
+	@.venv/bin/python -m experiments bench reading
 
 # Attacks on the running application: 100 kills at random moments, then 50 stops of workers. Some 40 minutes.
 chaos: setup-tests

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from engine.bench.replaced import replaced
 from engine.child.parent import Results, no_progress
 from engine.events import Json
+from experiments.replaced import replaced
 
 
 @contextmanager

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION, api
-from engine.bench.problems import problem_on
 from engine.clusters.calibration import Calibration
 from engine.errors import NoisyMachineError, SettingsError
 from engine.graphs.reading_options import ReadingOptions
@@ -28,6 +27,7 @@ from experiments.best_found import ledger_of_run
 from experiments.explained import CHOSEN, Report, explained, tables
 from experiments.folders import CACHE
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.problems import problem_on
 from experiments.sensitivity import placements_of_a_search
 
 COMMAND = "python -m experiments fidelity"

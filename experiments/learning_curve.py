@@ -15,7 +15,6 @@ from statistics import fmean
 import numpy as np
 
 from engine import VERSION, api
-from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 from engine.events import Episode, LearnedPolicy
 from engine.placers.registry import make_placer
 from engine.placeto.kept_policy import KeptPolicy
@@ -27,6 +26,7 @@ from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.passes import SAMPLES, ends_from_one_device
+from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 
 COMMAND = "python -m experiments learning_curve"
 SEEDS = (0, 1, 2, 3, 4)

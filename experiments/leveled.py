@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.bench.problems import nested_problem
 from engine.child.parent import ReportProgress, Results
 from engine.cli.compile import run_everything_once
 from engine.errors import PlacetoError
@@ -22,6 +21,7 @@ from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
+from experiments.problems import nested_problem
 from experiments.zoo_graphs import kept_zoo_graph
 
 METHOD = "auto"

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.bench.problems import problem_on
 from engine.graphs.grouping.grouping import group_ops
 from engine.placers import heft, m_etf
 from engine.placers.auto import MOST_OPS_TO_RELAX
@@ -30,6 +29,7 @@ from experiments.keeping.kept_results import KeptResults
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.problems import problem_on
 from experiments.table1 import ROWS
 from experiments.zoo_graphs import prepared_zoo_graph
 

@@ -16,11 +16,11 @@ from statistics import fmean
 import numpy as np
 
 from engine import VERSION, api
-from engine.bench.problems import problem_on
 from engine.errors import InfeasibleError
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.problems import problem_on
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments memory_curve"

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.post import IndependentChoices, Post
@@ -27,6 +26,7 @@ from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.rnn_paper import TENTHS, Heard, heard_problem
+from experiments.problems import problem_on
 from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments own_best"

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.regal.placer import Regal
@@ -24,6 +23,7 @@ from experiments.family_graphs import first_graphs, first_names
 from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over, paired_mean
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.problems import problem_on
 
 COMMAND = "python -m experiments regal_family"
 FAMILIES = ("nmt", "ptb", "cifar10")

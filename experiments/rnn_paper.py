@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 from engine.events import EmitFromPlacer, FromPlacer, Json, PlacerState
 from engine.files.archive import fields_of, from_fields
 from engine.files.tensor_file import pack_tensors, unpack_tensors
@@ -33,6 +32,7 @@ from experiments.folders import CACHE
 from experiments.keeping.code_state import code_state
 from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 
 COMMAND = "python -m experiments rnn_paper"
 EVALUATIONS = 7800

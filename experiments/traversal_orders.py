@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.bench.problems import problem_on
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.placeto.seeing.features import group_graph
@@ -29,6 +28,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
 from experiments.passes import SAMPLES, ends_from_one_device
+from experiments.problems import problem_on
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments traversal_orders"

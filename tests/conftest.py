@@ -25,7 +25,6 @@ SLOW = (
     "chaos",
     "contributing",
     "e2e",
-    "engine/bench/test_reading.py",
     "engine/child",
     "engine/cli/test_apply.py",
     "engine/cli/test_command_line.py",

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine import api
-from engine.bench.random_graphs import random_graph
 from engine.cli import Commands
 from engine.files.compiled import compiled_anew
 from engine.graphs.grouping.levels import nested_groupings
 from engine.policies.course import REHEARSAL
+from engine.zoo.random_graphs import random_graph
 
 CLUSTER = "2xK80+cpu"
 OPS = 6

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engine.cli.bench import add_bench, add_experiments
 from engine.cli.build import add_build
 from engine.cli.calibrate import add_calibrate
 from engine.cli.compare import add_compare
@@ -14,6 +13,7 @@ from engine.cli.compile import add_compile
 from engine.cli.inspect import add_inspect
 from engine.cli.listing import add_methods, add_settings_list
 from engine.cli.measure import add_measure, add_profile
+from engine.cli.moved import add_moved
 from engine.cli.place import add_place
 from engine.cli.simulate import add_apply, add_simulate
 from engine.cli.train import add_train
@@ -33,8 +33,7 @@ COMMANDS = (
     add_calibrate,
     add_build,
     add_compile,
-    add_bench,
-    add_experiments,
+    add_moved,
 )
 """functions that add the commands, in the order of the help"""
 INSTALLED_NAME = "placeto-engine"

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from engine import api
-from engine.bench.problems import nested_problem, problem_on
-from engine.bench.random_graphs import SHAPES, random_graph
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.graphs.grouping.levels import nested_groupings
 from engine.problem import Budget, PlacementProblem
+from engine.zoo.random_graphs import SHAPES, random_graph
 from experiments.pages import ReportLine
+from experiments.problems import nested_problem, problem_on
 from experiments.zoo_graphs import prepared_zoo_graph
 
 GRAPHS_SEED = 2

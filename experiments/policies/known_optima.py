@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.policy_passes import beyond_training, load_network
@@ -36,6 +35,7 @@ from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 from experiments.policies.shipped import FILE, auto_us
+from experiments.problems import problem_on
 
 COMMAND = "python -m experiments known_optima"
 NAME = "known_optima"

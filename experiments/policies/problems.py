@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Sequence
 
-from engine.bench.problems import problem_on
 from engine.child.parent import no_progress
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
@@ -16,6 +15,7 @@ from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.held_out import family_and_seed, require_open, set_named
 from experiments.policies.scope import ExperimentScope
+from experiments.problems import problem_on
 from experiments.zoo_graphs import kept_zoo_graph
 
 NamedGraph = tuple[str, PreparedGraph]

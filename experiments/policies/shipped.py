@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine import VERSION
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.auto import Auto
@@ -33,6 +32,7 @@ from experiments.keeping.statistics import mean_over
 from experiments.leveled import graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
+from experiments.problems import problem_on
 
 COMMAND = "python -m experiments shipped_policy"
 NAME = "shipped_policy"

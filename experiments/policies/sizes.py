@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine import VERSION
-from engine.bench.problems import problem_on, regrouped
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.policy_passes import beyond_training, load_network
@@ -33,6 +32,7 @@ from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, m
 from experiments.leveled import graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.shipped import FILE, auto_us
+from experiments.problems import problem_on, regrouped
 
 COMMAND = "python -m experiments policy_sizes"
 NAME = "policy_sizes"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bench.problems import problem_on, regrouped
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.files.whole_files import write_whole
@@ -28,6 +27,7 @@ from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, m
 from experiments.pages import ReportLine
 from experiments.policies import problems as policy_problems
 from experiments.policies.scope import digest, make_scope
+from experiments.problems import problem_on, regrouped
 from experiments.published.scope import PublishedScope
 
 if TYPE_CHECKING:

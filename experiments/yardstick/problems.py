@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine import api
-from engine.bench.problems import problem_on
 from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
 from engine.events import Json
@@ -15,6 +14,7 @@ from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
 from experiments.folders import below_root
 from experiments.pages import ReportLine
 from experiments.policies.problems import ZOO, graphs_of, held_out_names
+from experiments.problems import problem_on
 from experiments.table1 import FITTED_ROWS, ROWS
 from experiments.yardstick.scope import YardstickScope
 from experiments.zoo_graphs import kept_zoo_graph

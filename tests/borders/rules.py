@@ -48,7 +48,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.option_words",
     ),
     ("engine.__main__", "engine.cli", "experiments"),
-    ("engine.bench",),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
     ("engine.run",),

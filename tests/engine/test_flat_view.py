@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.bench.random_graphs import random_graph
 from engine.errors import LimitError
 from engine.files.tensor_file import unpack_tensors
 from engine.flat_view import ASPECT, LAYER, MOST_DRAWN, STRIP_GAP, FlatLayout, flat_layout, flat_view_to_bytes
+from engine.zoo.random_graphs import random_graph
 
 SHAPES = {
     "one node": (1, []),

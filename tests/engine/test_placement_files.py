@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.bench.problems import regrouped
-from engine.bench.random_graphs import random_graph
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
 from engine.graphs.grouping.nesting import SplitPlacement
@@ -18,6 +16,8 @@ from engine.placement_files import (
     placement_to_json,
     read_in_child,
 )
+from engine.zoo.random_graphs import random_graph
+from experiments.problems import regrouped
 
 OPS, DEVICES = ["a", "b"], ["/device:GPU:0", "/device:GPU:1"]
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine.bench.random_graphs import random_graph
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
 from engine.events import Baseline, Checkpoint, Episode, Started
@@ -19,6 +18,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run.request import RunRequest
 from engine.run.run import Run
+from engine.zoo.random_graphs import random_graph
 from tests.engine.small_runs import AUTO, Heard, events_of, without_seconds
 
 CLUSTER = parse_cluster("3xK80")

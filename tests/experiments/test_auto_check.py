@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.bench.random_graphs import random_graph
 from engine.placers.registry import PLACERS
 from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
+from engine.zoo.random_graphs import random_graph
 from experiments.auto_check import cases as auto_check_cases
 from experiments.auto_check import table as auto_check
 from experiments.auto_check import worst_runs

@@ -1,12 +1,14 @@
-"""`python -m experiments`: its names, its help, and the settings of `--set`."""
+"""`python -m experiments`: its names, its help, the settings of `--set`, and the benchmarks."""
 
 import dataclasses
 
 import pytest
 
 from engine.settings.fields import declarations
-from experiments.__main__ import EXPERIMENTS, SCOPED, main
-from tests.engine.cli.measurements import arguments_of, first_line
+from experiments import registry
+from experiments.__main__ import SCOPED, main
+from experiments.registry import BENCHMARKS, EXPERIMENTS
+from tests.experiments.measurements import arguments_of, first_line
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -25,6 +27,27 @@ def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.Captu
     for name, row in EXPERIMENTS.items():
         assert f"{name} {row.words()} Takes {row.takes}." in shown
     assert "(default docs/results; docs for devices and families and models and zoo)" in shown
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_words_of_a_benchmark_are_the_first_line_of_its_module_and_it_takes_nothing(name: str) -> None:
+    assert BENCHMARKS[name].words() == first_line(BENCHMARKS[name])
+    assert arguments_of(BENCHMARKS[name]) == []
+
+
+def test_the_help_of_the_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for name, row in BENCHMARKS.items():
+        assert f"{name} {row.words()} Takes {row.takes}." in shown
+
+
+def test_a_benchmark_prints_its_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    row = registry.Measuring("tests.experiments.measurements:quick_benchmark", "no time")
+    monkeypatch.setitem(BENCHMARKS, "sizes", row)
+    assert main(["bench", "sizes"]) == 0
+    assert capsys.readouterr().out == "| quick |\n"
 
 
 @pytest.mark.parametrize("name", SCOPED)

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.bench.problems import problem_on
 from engine.placers.registry import make_placer
 from engine.problem.trivial import one_device_placements
 from experiments import list_schedules
 from experiments.keeping.yardstick import FoundBy, Yardstick
 from experiments.list_schedules import ScheduledGraph, best_of, shares
+from experiments.problems import problem_on
 from tests.engine.small_runs import prepared_graph
 
 

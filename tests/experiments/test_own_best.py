@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench.problems import problem_on
 from engine.events import Json
 from experiments import own_best
 from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.problems import problem_on
 from tests.engine.small_runs import prepared_graph
 
 

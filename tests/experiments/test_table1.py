@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.bench.random_graphs import random_graph
 from engine.comparing import child
 from engine.comparing.report import LABELS
+from engine.zoo.random_graphs import random_graph
 from experiments import table1
 from experiments.children_here import children_here
 from experiments.keeping.kept_outcomes import Column, column_of

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.api import PreparedGraph
-from engine.bench.problems import problem_on
 from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
@@ -20,6 +19,7 @@ from engine.problem import PlacementProblem
 from experiments.children_here import children_here
 from experiments.keeping import kept_results, yardstick
 from experiments.keeping.yardstick import FoundBy, Yardstick, key_of, read_placement, written
+from experiments.problems import problem_on
 from experiments.yardstick import problems, table
 from experiments.yardstick.problems import NamedProblem, named_problems
 from experiments.yardstick.scope import SETS, make_yardstick_scope

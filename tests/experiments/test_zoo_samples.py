@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.bench.random_graphs import random_graph
 from engine.comparing import child
+from engine.zoo.random_graphs import random_graph
 from experiments import zoo_samples
 from experiments.children_here import children_here
 from experiments.keeping.kept_outcomes import column_of

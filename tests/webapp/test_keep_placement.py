@@ -13,9 +13,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from engine import api
-from engine.bench.problems import regrouped
 from engine.files.tensor_file import unpack_tensors
 from engine.graphs.grouping.nesting import Levels
+from experiments.problems import regrouped
 from tests.webapp.downloads import content_of
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER

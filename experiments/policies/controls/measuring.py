@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.policies.course import train_policy
@@ -35,6 +34,7 @@ from experiments.policies.controls.answers import (
     swept,
 )
 from experiments.policies.problems import training_problems
+from experiments.problems import problem_on
 
 if TYPE_CHECKING:
     from engine.policies.learner import Learner

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.bench.problems import problem_on
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers.policy_passes import load_network
@@ -25,6 +24,7 @@ from experiments.policies.generalisation.other_kinds import OTHER_KINDS, graph_o
 from experiments.policies.making import train_to_file
 from experiments.policies.problems import training_problems
 from experiments.policies.shipped import FAMILIES, FAMILY_CLUSTERS, FILE, SAMPLES, ZOO_CLUSTERS, ZOO_GRAPHS, auto_us
+from experiments.problems import problem_on
 
 TRAINING_CLUSTERS = ("2xK80", "4xK80", "8xK80", "2xK80+2xV100")
 """as in `make policy`"""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.bench.random_graphs import EdgeList, butterfly, graph_of_edges, tree
 from engine.prepared import PreparedGraph
+from engine.zoo.random_graphs import EdgeList, butterfly, graph_of_edges, tree
 
 SIZES = (60, 120, 180, 250)
 """ops, taken in turn"""

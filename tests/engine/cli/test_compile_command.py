@@ -21,8 +21,8 @@ import numpy as np
 
 from engine import api
 from engine.cli.compile import run_everything_once
-from engine.bench.problems import regrouped
-from engine.bench.random_graphs import random_graph
+from experiments.problems import regrouped
+from engine.zoo.random_graphs import random_graph
 from engine.files.compiled import compiled_versions
 
 assert list(run_everything_once()) == []

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bench.problems import regrouped
-from engine.bench.random_graphs import random_graph
 from engine.clusters.parsing import parse_cluster
 from engine.explaining.session import Session
 from engine.prepared import PreparedGraph
+from engine.zoo.random_graphs import random_graph
+from experiments.problems import regrouped
 
 
 def prepared_of(seed: int, ops: int = 120, groups: int = 24) -> PreparedGraph:

@@ -22,7 +22,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[PreparedGraph, P
     path, shuffled = folder / "graph.pb", folder / "shuffled.pb"
     order: dict[str, Json] = {"ops": OPS, "path": str(path)}
     run_in_child(
-        "engine.bench.large_graphs:build_training_graph_in_child", order, Limits(), task="building", is_warm=True
+        "experiments.bench.large_graphs:build_training_graph_in_child", order, Limits(), task="building", is_warm=True
     )
     content = path.read_bytes()
     nodes = [content[field.start : field.end] for field in fields(content)]

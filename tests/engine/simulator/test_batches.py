@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.bench.training_graph import make_training_graph
 from engine.simulator import Simulator
+from experiments.bench.training_graph import make_training_graph
 from tests.engine.simulator.cases import cluster_of
 
 

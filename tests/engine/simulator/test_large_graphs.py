@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from engine.bench.training_graph import make_training_graph
 from engine.clusters.cluster import Contention
 from engine.costs.costs import Costs
 from engine.files.compiled import compiled
@@ -12,6 +11,7 @@ from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
+from experiments.bench.training_graph import make_training_graph
 from tests.engine.simulator.cases import cluster_of, make_costs, make_graph
 
 

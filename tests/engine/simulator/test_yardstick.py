@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.bench import simulator
-from engine.bench.simulator import training_step
+from experiments.bench import simulator
+from experiments.bench.simulator import training_step
 from tests.engine.simulator.yardstick import evaluations
 
 

@@ -11,8 +11,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bench.problems import GRAPH, prepared_graph
-from engine.bench.simulator import (
+from engine.clusters.cluster import MemoryModel
+from engine.simulator.simulator import Simulator
+from experiments.bench.simulator import (
     BenchGraph,
     best_seconds,
     machine,
@@ -22,8 +23,7 @@ from engine.bench.simulator import (
     training_step,
     unit,
 )
-from engine.clusters.cluster import MemoryModel
-from engine.simulator.simulator import Simulator
+from experiments.problems import GRAPH, prepared_graph
 from tests.engine.simulator import slow_memory
 from tests.engine.simulator.slow_twin import SlowTwin
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from engine.bench.sizes import family, memory_bytes
+from experiments.bench.sizes import family, memory_bytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone names the children of a process")

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.bench.random_graphs import random_graph
-from engine.bench.simulator import SEED, machine, table
 from engine.formats.node_link.writer import write_nodelink
 from engine.graphs.grouping.levels import nested_groupings
 from engine.number_words import bytes_words
+from engine.zoo.random_graphs import random_graph
+from experiments.bench.simulator import SEED, machine, table
 
 OPS = (20_000, 100_000)
 SHAPE, CLUSTER, SECONDS = "layered", "4xK80", 10

@@ -1,4 +1,4 @@
-"""Measures the simulator's speed as Markdown, with the machine: `python -m engine bench simulator`.
+"""Measures the simulator's speed as Markdown, with the machine: `python -m experiments bench simulator`.
 
 Times are the best of several, since other work on the machine only adds to them.
 `python -m tests.engine.simulator.yardstick` sets the simulator beside its slow twin.
@@ -19,13 +19,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bench.problems import GRAPH, prepared_graph
-from engine.bench.training_graph import make_training_graph
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.batches import evaluate_batch, usable_cores
 from engine.simulator.simulator import Simulator
+from experiments.bench.training_graph import make_training_graph
+from experiments.problems import GRAPH, prepared_graph
 
 GROUPS = 128
 LOOP_OPS = (120, 10_000)
@@ -192,7 +192,7 @@ def _growth() -> str:
 
 FRESH = """
 import numpy as np
-from engine.bench.simulator import training_step, published_cluster, MemoryModel
+from experiments.bench.simulator import training_step, published_cluster, MemoryModel
 from engine.simulator import Simulator
 bench = training_step(120)
 simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), bench.group_of_op)

@@ -1,6 +1,6 @@
 """Measures Placeto's training and placing on each device of torch: episodes a second, time by part, a greedy pass.
 
-`python -m engine bench training`
+`python -m experiments bench training`
 """
 
 import time
@@ -12,8 +12,6 @@ import numpy as np
 import torch
 
 from engine import api
-from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
-from engine.bench.replaced import replaced
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import make_episode_plan
@@ -27,6 +25,8 @@ from engine.placeto.settings import make_settings
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import Budget, PlacementProblem
 from engine.simulator import Simulator
+from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
+from experiments.replaced import replaced
 
 GROUPS = 100
 

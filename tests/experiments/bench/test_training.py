@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.bench import training as training_speed
-from engine.bench.random_graphs import random_graph
-from engine.bench.training import Measured, TimeShares
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.episodes import EpisodePlan
 from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.networks.shared_head_actor import SampledEpisodes, SharedHeadActor
+from engine.placeto.networks.making.shared_head_actor import SampledEpisodes, SharedHeadActor
+from engine.zoo.random_graphs import random_graph
+from experiments.bench import training as training_speed
+from experiments.bench.training import Measured, TimeShares
 from tests.engine.placeto.problems import random_problem
 
 

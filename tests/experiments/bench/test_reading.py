@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import reading as reading_speed
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
+from experiments.bench import reading as reading_speed
 from tests.engine.formats.reading import read_graph
 
 STEPS = ["checking", "reading", "costing", "grouping", "packing", "summary", "layout", "**all**"]
@@ -26,7 +26,7 @@ def test_each_step_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ops", [1, 1000, 20_000])
 def test_a_training_step_has_as_many_ops_as_asked_for(ops: int, tmp_path: Path) -> None:
     path = tmp_path / "graph.pb"
-    function = "engine.bench.large_graphs:build_training_graph_in_child"
+    function = "experiments.bench.large_graphs:build_training_graph_in_child"
     run_in_child(function, {"ops": ops, "path": str(path)}, Limits(), task="building", is_warm=True)
     graph = read_graph(path, ".pb", Limits())
     assert max(ops, 70) <= graph.op_count <= 1.02 * ops + 100
@@ -38,7 +38,7 @@ def test_a_training_step_has_as_many_ops_as_asked_for(ops: int, tmp_path: Path) 
 def test_a_file_of_constants_is_as_large_as_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "graph.pb"
     order: dict[str, Json] = {"constant_bytes": 16_384, "file_bytes": 1_000_000, "path": str(path)}
-    function = "engine.bench.large_graphs:build_constants_in_child"
+    function = "experiments.bench.large_graphs:build_constants_in_child"
     run_in_child(function, order, Limits(), task="building", is_warm=True)
     assert 930_000 < path.stat().st_size < 1_000_000
     assert read_graph(path, ".pb", Limits()).op_types.count("Const") == 1_000_000 // (16_384 + 1024)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.bench.random_graphs import SHAPES, random_graph
 from engine.prepared import PreparedGraph
+from engine.zoo.random_graphs import SHAPES, random_graph
 
 
 @pytest.mark.parametrize("shape", SHAPES)

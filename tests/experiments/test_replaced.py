@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.bench.replaced import replaced
+from experiments.replaced import replaced
 
 
 class Base:

@@ -1,4 +1,4 @@
-"""Measures the steps from an upload to groups, in time and peak memory: `python -m engine bench reading`.
+"""Measures the steps from an upload to groups, in time and peak memory: `python -m experiments bench reading`.
 
 The graphs are training steps of several sizes and one of constants as large as a file may be. Each goes the way of an
 upload: it is checked, read, costed and grouped (`engine/formats/`), packed for the database and laid out.
@@ -106,7 +106,7 @@ def _built(path: Path) -> Iterator[str]:
 def _made(function: str, path: Path, **settings: int) -> int:
     """Build a graph and return its number of ops."""
     order: dict[str, Json] = {"path": str(path), **settings}
-    _, texts = run_in_child(f"engine.bench.large_graphs:{function}", order, BUILD_LIMITS, task="building")
+    _, texts = run_in_child(f"experiments.bench.large_graphs:{function}", order, BUILD_LIMITS, task="building")
     ops = texts["ops"]
     assert isinstance(ops, int)
     return ops

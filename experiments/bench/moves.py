@@ -1,4 +1,4 @@
-"""Measures the evaluations of a search as Markdown, with and without early stop: `python -m engine bench moves`.
+"""Measures the evaluations of a search as Markdown, with and without early stop: `python -m experiments bench moves`.
 
 Times are processor times, and the two searches of a row take turns chunk by chunk, so that other work on the machine
 slows both alike.
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import api
-from engine.bench.problems import prepared_graph, problem_on, regrouped
-from engine.bench.simulator import SEED, machine, table
 from engine.placers.registry import make_placer
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.chunk_result import chunk_size
 from engine.search.local_search import LocalSearch, LocalSearchSettings
+from experiments.bench.simulator import SEED, machine, table
+from experiments.problems import prepared_graph, problem_on, regrouped
 
 COARSE_GROUPS = 128
 COARSE_EVALUATIONS, EVALUATIONS = 3_000, 3_000
