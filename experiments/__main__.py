@@ -10,7 +10,7 @@ from engine.cli.graph_arguments import settings_of_pairs
 from engine.cli.listing import print_settings
 from engine.cli.main import run_parsed
 from engine.errors import SettingsError
-from experiments.registry import BENCHMARKS, EXPERIMENTS, paragraphs
+from experiments.registry import BENCHMARKS, EXPERIMENTS, MOVED, paragraphs
 
 BENCH = "bench"
 SCOPED = tuple(name for name, experiment in EXPERIMENTS.items() if experiment.scoped)
@@ -32,7 +32,7 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=paragraphs(EXPERIMENTS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=list(EXPERIMENTS), metavar="NAME", help="see below")
+    parser.add_argument("name", choices=[*EXPERIMENTS, *MOVED], metavar="NAME", help="see below")
     parser.add_argument("--out", type=Path, help=f"folder (default docs/results; docs for {FOLDERS})")
     some = ", ".join(SCOPED)
     parser.add_argument(
@@ -62,6 +62,8 @@ def _bench(parsed: argparse.Namespace) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    if parsed.name in MOVED:
+        raise SettingsError("it stands beside the tests", where=parsed.name, allowed=MOVED[parsed.name])
     experiment = EXPERIMENTS[parsed.name]
     settings = settings_of_pairs(parsed.set)
     if (settings or parsed.settings) and not experiment.scoped:

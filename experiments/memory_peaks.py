@@ -15,9 +15,7 @@ from engine import api
 from engine.errors import PlacetoError
 from experiments import looped_training
 from experiments.keeping.kept_results import KeptResults, of_any_code
-from experiments.models.making import file_of, make
-from experiments.models.model import SAVED_MODEL
-from experiments.models.registry import MODELS
+from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 NAME = "memory_peaks"
@@ -38,16 +36,17 @@ class MeasuredModel:
     name: str
     words: str
     settings: Mapping[str, api.Json] = field(default_factory=dict)
+    from_keras: bool = False
+    """whether it is a model of the suite"""
 
     @property
     def key(self) -> dict[str, api.Json]:
         return {"name": self.name, "settings": dict(self.settings)}
 
     def write(self, folder: Path) -> tuple[Path, api.ReadingOptions]:
-        """Write its file into `folder`; returns it with the options for reading it."""
-        if self.name in MODELS:
-            make(self.name, [SAVED_MODEL], folder)
-            return file_of(self.name, SAVED_MODEL, folder), MODELS[self.name].options(SAVED_MODEL, {})
+        """Its file, written into `folder` unless the suite has written it; and the options for reading it."""
+        if self.from_keras:
+            return keras_file(self.name, "saved_model"), OPTIONS
         path = folder / f"{self.name}.pb"
         if self.name == LOOPED:
             looped_training.write(str(self.settings["form"]), path, **LAYER)
@@ -68,12 +67,12 @@ GRAPHS = (
     MeasuredModel("nasnet", "NASNet, inference, batch 32", {"batch": 32, "inference": True}),
     MeasuredModel(LOOPED, "LSTM in a loop with lists, training", {"form": "lists"}),
     MeasuredModel(LOOPED, "LSTM in a loop with stacks, training", {"form": "stacks"}),
-    MeasuredModel("resnet50", "ResNet50, inference"),
-    MeasuredModel("xception", "Xception, inference"),
-    MeasuredModel("convnext_tiny", "ConvNeXtTiny, inference"),
-    MeasuredModel("efficientnet_v2_b0", "EfficientNetV2B0, inference"),
-    MeasuredModel("densenet121", "DenseNet121, inference: many small tensors"),
-    MeasuredModel("unet", "U-Net, inference: small"),
+    MeasuredModel("resnet50", "ResNet50, inference", from_keras=True),
+    MeasuredModel("xception", "Xception, inference", from_keras=True),
+    MeasuredModel("convnext_tiny", "ConvNeXtTiny, inference", from_keras=True),
+    MeasuredModel("efficientnet_v2_b0", "EfficientNetV2B0, inference", from_keras=True),
+    MeasuredModel("densenet121", "DenseNet121, inference: many small tensors", from_keras=True),
+    MeasuredModel("unet", "U-Net, inference: small", from_keras=True),
 )
 
 

@@ -95,11 +95,9 @@ EXPERIMENTS = {
     ),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
-    "lookups": Experiment("experiments.lookups:run", "two minutes"),
     "measured_rewards": Experiment("experiments.measured_rewards:run", "an hour of a quiet machine"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "memory_peaks": Experiment("experiments.memory_peaks:run", "half an hour"),
-    "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
     "policy_sizes": Experiment(
@@ -138,6 +136,8 @@ EXPERIMENTS = {
     "zoo_samples": Experiment("experiments.zoo_samples:run", "an hour"),
 }
 """each writes into a folder, reports its progress, and returns its page"""
+MOVED = {"models": "python -m tests.models", "lookups": "python -m tests.models.lookups"}
+"""former experiment → its present command, which takes the same arguments"""
 BENCHMARKS = {
     "simulator": Measuring("experiments.bench.simulator:run_benchmark", "minutes"),
     "moves": Measuring("experiments.bench.moves:run_benchmark", "minutes"),

@@ -17,9 +17,7 @@ from engine.zoo import ZOO
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.family_graphs import first_graphs
 from experiments.keeping.kept_results import KeptResults, Measurement
-from experiments.models.making import file_of, make
-from experiments.models.model import WITH_SHAPES
-from experiments.models.registry import MODELS
+from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 
 COMMAND = "python -m experiments verdicts"
@@ -105,11 +103,8 @@ def _member(family: str, index: int) -> api.PreparedGraph:
 
 
 def _keras(name: str) -> api.PreparedGraph:
-    with tempfile.TemporaryDirectory() as folder:
-        make(name, [WITH_SHAPES], Path(folder))
-        path = file_of(name, WITH_SHAPES, Path(folder))
-        options = MODELS[name].options(WITH_SHAPES, {})
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), options=options)
+    path = keras_file(name, "graph_with_shapes")
+    return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), options=OPTIONS)
 
 
 def row_of(prepared: api.PreparedGraph, cluster: str) -> dict[str, api.Json]:

@@ -78,6 +78,7 @@ SLOW = (
     "engine/zoo",
     "experiments",
     "fuzz/test_seeds.py",
+    "models",
     "private_apis/test_tensorflow.py",
     "supervisor",
     "webapp/test_backup_between_databases.py",

@@ -26,7 +26,7 @@ def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.Captu
     shown = " ".join(capsys.readouterr().out.split())
     for name, row in EXPERIMENTS.items():
         assert f"{name} {row.words()} Takes {row.takes}." in shown
-    assert "(default docs/results; docs for devices and families and models and zoo)" in shown
+    assert "(default docs/results; docs for devices and families and zoo)" in shown
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -66,6 +66,7 @@ def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["table1", "--set", "seeds=1"], f"--set: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
         (["table1", "--settings"], f"--settings: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
+        (["models", "--set", "only=gpt"], "models: it stands beside the tests; allowed: python -m tests.models"),
         (["zero_shot", "--set", "seeds=0", "--settings"], "seeds: 0; allowed: an integer from 1 to 1000"),
     ],
 )

@@ -5,11 +5,11 @@ from pathlib import Path
 from experiments import fidelity, leveled, own_best, rnn_paper
 from experiments.folders import CACHE, ROOT, below_root
 from experiments.keeping.yardstick import YARDSTICK
-from experiments.models import table
 from experiments.policies.making import policy_path
 from experiments.policies.measuring import compared_path
 from experiments.policies.scope import ExperimentScope
 from experiments.published import trainings
+from tests.models import table
 
 
 def test_all_folders_of_work_are_whole_paths(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import cast
 
 from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
-from experiments.models.making import LIMITS
 from experiments.placed.saved_model import check
+from tests.models.making import LIMITS
 
 DEVICES = 3
 SEED = 0

@@ -5,9 +5,9 @@ from typing import Any
 import keras
 from keras import layers
 
-from experiments.models.model import Built
-from experiments.models.products import matrix_product
-from experiments.models.steps import inference
+from tests.models.model import Built
+from tests.models.products import matrix_product
+from tests.models.steps import inference
 
 STEPS = 40
 

@@ -12,15 +12,17 @@ import pytest
 from engine.child.parent import run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
-from experiments.folders import ROOT
-from experiments.models import reading_times, table
-from experiments.models.making import LIMITS
-from experiments.models.model import FORMS, SAVED_MODEL
-from experiments.models.page import LOOPED, UNROLLED, is_near, pages
-from experiments.models.products import convolution, einsum, matrix_product, transposed_convolution
-from experiments.models.registry import MODELS
+from experiments import memory_peaks, verdicts
+from experiments.keras_files import OPTIONS, SUFFIXES, keras_file
+from tests.models import reading_times, table
+from tests.models.__main__ import main
+from tests.models.making import LIMITS, file_of
+from tests.models.model import FORMS, SAVED_MODEL
+from tests.models.page import LOOPED, UNROLLED, is_near, pages
+from tests.models.products import convolution, einsum, matrix_product, transposed_convolution
+from tests.models.registry import MODELS
 
-IN_CHILD = "tests.experiments.models_in_child"
+IN_CHILD = "tests.tests.models_in_child"
 SMALL = [name for name, model in MODELS.items() if model.small]
 LEAST_OF_A_FORM = 10
 
@@ -107,7 +109,7 @@ def test_products_are_what_loops_count() -> None:
 
 
 def test_this_checkout_is_the_one_whose_reading_times_stand_beside_another_s() -> None:
-    assert (reading_times.CHECKOUT / "experiments" / "models" / "reading_times.py").is_file()
+    assert (reading_times.CHECKOUT / "tests" / "models" / "reading_times.py").is_file()
 
 
 @pytest.fixture
@@ -154,3 +156,23 @@ def test_the_committed_tables_are_those_of_the_committed_rows() -> None:
 def test_a_setting_that_is_none_is_refused(tmp_path: Path, settings: dict[str, Json], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         table.run(tmp_path, lambda _: None, settings)
+
+
+def test_the_command_lists_the_models_and_refuses_a_setting_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith(name) for line, name in zip(lines, MODELS, strict=True))
+    assert main(["--set", "seeds=3"]) == 2
+    assert capsys.readouterr().err.startswith("--set: no setting seeds; allowed: only, forms")
+
+
+def test_experiments_read_the_files_that_the_command_writes(tmp_path: Path) -> None:
+    """Both say the same file names, and the options of the models that the experiments read."""
+    for form, suffix in SUFFIXES.items():
+        assert file_of("gpt", form, tmp_path).suffix == suffix
+        with pytest.raises(SettingsError, match=rf"^gpt: .*python -m tests.models gpt --form {form} --out "):
+            keras_file("gpt", form, tmp_path)
+        file_of("gpt", form, tmp_path).touch()
+        assert keras_file("gpt", form, tmp_path) == file_of("gpt", form, tmp_path)
+    read = {*verdicts.KERAS, *(each.name for each in memory_peaks.GRAPHS if each.from_keras)}
+    assert all(MODELS[name].options(form, {}) == OPTIONS for name in read for form in SUFFIXES)

@@ -5,8 +5,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from experiments.models.model import Built
-from experiments.models.steps import inference
+from tests.models.model import Built
+from tests.models.steps import inference
 
 CLASSES = 100
 KEPT_BITS = np.uint32(0xFFE00000)

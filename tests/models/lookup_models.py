@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 from keras import layers
 
-from experiments.models.products import convolution, matrix_product
+from tests.models.products import convolution, matrix_product
 
 tf1 = tf.compat.v1
 BATCH = 8

@@ -6,8 +6,8 @@ from typing import cast
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from experiments.exact_numbers import ask_for_exact_numbers
-from experiments.models.in_one_process import rows_here
-from experiments.models.model import SAVED_MODEL
+from tests.models.in_one_process import rows_here
+from tests.models.model import SAVED_MODEL
 
 
 def try_models_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
@@ -28,7 +28,7 @@ def count_layers_in_child(_order: dict[str, Json], _folder: Path, _report_progre
     import keras
     import tensorflow as tf
 
-    from experiments.models.layer_products import layer_products
+    from tests.models.layer_products import layer_products
 
     layers = keras.layers
     cases = {

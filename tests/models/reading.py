@@ -15,7 +15,7 @@ from engine.costs.arithmetic import HEAVY
 from engine.costs.costs import CostSource
 from engine.events import Json
 from engine.simulator import Simulator
-from experiments.models.model import FROZEN, SuiteModel
+from tests.models.model import FROZEN, SuiteModel
 
 LIMITS = api.Limits()
 CLUSTER = "1xV100"

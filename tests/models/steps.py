@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from experiments.models.layer_products import layer_products
-from experiments.models.model import Built
+from tests.models.layer_products import layer_products
+from tests.models.model import Built
 
 ADAM = "adam"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from engine.events import Json
-from experiments.models.model import SuiteModel
+from tests.models.model import SuiteModel
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TURNS = 3
@@ -53,5 +53,5 @@ def reading_times(path: Path, form: str, model: SuiteModel, other: Path) -> dict
 def _read(checkout: Path, order: dict[str, Json]) -> dict[str, Json]:
     """The result of one process in `checkout`."""
     words = [sys.executable, "-c", CODE, json.dumps(order)]
-    ran = subprocess.run(words, cwd=checkout, capture_output=True, check=True, timeout=MOST_SECONDS)  # noqa: S603 - ours
+    ran = subprocess.run(words, cwd=checkout, capture_output=True, check=True, timeout=MOST_SECONDS)
     return cast(dict[str, Json], json.loads(ran.stdout.splitlines()[-1]))

@@ -13,10 +13,10 @@ from engine.events import Json
 from engine.formats import reading
 from experiments.children_here import children_here
 from experiments.exact_numbers import ask_for_exact_numbers
-from experiments.models.making import LIMITS, file_of, make_in_child
-from experiments.models.model import SAVED_MODEL, ModelRow
-from experiments.models.reading import figures
-from experiments.models.registry import MODELS
+from tests.models.making import LIMITS, file_of, make_in_child
+from tests.models.model import SAVED_MODEL, ModelRow
+from tests.models.reading import figures
+from tests.models.registry import MODELS
 
 DEVICES = (2, 3)
 """numbers of devices, a placement for each"""

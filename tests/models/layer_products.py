@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import keras
 import tensorflow as tf
 
-from experiments.models.products import (
+from tests.models.products import (
     Product,
     convolution,
     einsum,

@@ -9,9 +9,9 @@ import tensorflow as tf
 from keras import layers
 from numpy.typing import NDArray
 
-from experiments.models.model import Built
-from experiments.models.products import matrix_product
-from experiments.models.steps import inference
+from tests.models.model import Built
+from tests.models.products import matrix_product
+from tests.models.steps import inference
 
 DENSE_FEATURES, TABLES, ROWS, WIDTH = 13, 8, 500, 32
 WORDS, TAGS = 5, 3

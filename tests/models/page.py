@@ -6,14 +6,13 @@ from typing import TypeAlias, cast
 
 from engine import VERSION
 from engine.events import Json
-from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
-from experiments.models.registry import MODELS
 from experiments.pages import table_line
+from tests.models.model import FORMS, SAVED_MODEL, ModelRow
+from tests.models.registry import MODELS
 
 ModelRows: TypeAlias = Mapping[str, Mapping[str, ModelRow]]
 """model → form → figures"""
-COMMAND = "python -m experiments models"
-ONE_COMMAND = "python -m experiments.models"
+COMMAND = "python -m tests.models"
 
 
 def pages(rows: ModelRows) -> dict[str, str]:
@@ -21,7 +20,7 @@ def pages(rows: ModelRows) -> dict[str, str]:
     read = _of_form(rows, SAVED_MODEL)
     placed = [(name, cast(ModelRow, row["placed"])) for name, row in read if "placed" in row]
     served = [(name, cast(ModelRow, row["served"])) for name, row in read if "served" in row]
-    findings = "\n".join([FINDINGS.format(command=ONE_COMMAND), *_unrolled(rows), *_reading_times(read)])
+    findings = "\n".join([FINDINGS.format(command=COMMAND), *_unrolled(rows), *_reading_times(read)])
     differences = _table(FORM | DIFFERENT, _with_differences(rows))
     placed_tables = (_told_once(PLACED, placed), SERVED_HEAD, _told_once(SERVED, served))
     parts = {

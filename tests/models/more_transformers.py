@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-from experiments.models.model import Built
-from experiments.models.products import matrix_product
-from experiments.models.steps import inference
-from experiments.models.transformers import PlaceEmbedding, block
+from tests.models.model import Built
+from tests.models.products import matrix_product
+from tests.models.steps import inference
+from tests.models.transformers import PlaceEmbedding, block
 
 HEADS = 4
 

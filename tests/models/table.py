@@ -1,6 +1,6 @@
 """Real models as users export them, in each form: the engine's reading beside closed forms of their layers.
 
-`python -m experiments models` writes docs/models.md and its pages, and each finished row to docs/results/models.json:
+`python -m tests.models` writes docs/models.md and its pages, and each finished row to docs/results/models.json:
 a second call makes only missing rows. `--set only=gpt,lstm_40` and `--set forms=saved_model` choose some.
 """
 
@@ -13,14 +13,14 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from experiments.folders import CACHE
-from experiments.models.in_one_process import rows_of
-from experiments.models.making import file_of, make
-from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
-from experiments.models.page import pages
-from experiments.models.reading_times import reading_times
-from experiments.models.registry import MODELS
-from experiments.models.serving import SERVED, served_counts
 from experiments.pages import ReportLine, write_page
+from tests.models.in_one_process import rows_of
+from tests.models.making import file_of, make
+from tests.models.model import FORMS, SAVED_MODEL, ModelRow
+from tests.models.page import pages
+from tests.models.reading_times import reading_times
+from tests.models.registry import MODELS
+from tests.models.serving import SERVED, served_counts
 
 KeptRows: TypeAlias = dict[str, dict[str, dict[str, Json]]]
 """model → form → figures"""

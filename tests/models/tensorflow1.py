@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from experiments.models.model import Built
-from experiments.models.products import convolution, matrix_product
+from tests.models.model import Built
+from tests.models.products import convolution, matrix_product
 
 v1 = tf.compat.v1
 STEPS, FEATURES, UNITS, CLASSES = 20, 24, 32, 5

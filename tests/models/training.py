@@ -7,11 +7,11 @@ import keras
 import tensorflow as tf
 from keras import layers
 
-from experiments.models.layer_products import layer_products
-from experiments.models.model import Built
-from experiments.models.recurrent import lstm_model
-from experiments.models.steps import fit, held_by, trained_flops, unique, with_batch
-from experiments.models.transformers import gpt_model
+from tests.models.layer_products import layer_products
+from tests.models.model import Built
+from tests.models.recurrent import lstm_model
+from tests.models.steps import fit, held_by, trained_flops, unique, with_batch
+from tests.models.transformers import gpt_model
 
 CLASSES = 10
 LABELS = tf.TensorSpec([None], tf.int32, name="labels")

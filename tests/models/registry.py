@@ -1,6 +1,6 @@
 """The models of the suite, by name."""
 
-from experiments.models.model import OF_INFERENCE, OF_TF1, OF_TRAINING, SAVED_MODEL, WITH_SHAPES, SuiteModel
+from tests.models.model import OF_INFERENCE, OF_TF1, OF_TRAINING, SAVED_MODEL, WITH_SHAPES, SuiteModel
 
 MODELS: dict[str, SuiteModel] = {
     "resnet50": SuiteModel("ResNet50 of keras.applications", "applications:resnet50"),

@@ -1,9 +1,11 @@
 """Models behind lookups and open lengths: the FLOPs that are read of their files, beside closed forms of their layers.
 
-`python -m experiments lookups` writes docs/results/lookups.md.
+`python -m tests.models.lookups` writes docs/results/lookups.md.
 """
 
+import argparse
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import cast
@@ -11,12 +13,13 @@ from typing import cast
 from engine import VERSION, api
 from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
-from experiments.models.making import LIMITS
-from experiments.models.reading import heavy_flops
 from experiments.pages import ReportLine, table_of_figures, write_page
+from tests.models.making import LIMITS
+from tests.models.reading import heavy_flops
 
-COMMAND = "python -m experiments lookups"
+COMMAND = "python -m tests.models.lookups"
 NAME = "lookups"
+MAKE = "tests.models.lookups:make_in_child"
 HEAD = ("model", "ops", "unknown", "may be heavy", "FLOPs read", "FLOPs of the layers", "difference")
 INTRODUCTION = """\
 Models with vocabularies, tables, queues and inputs of any size, exported by Keras, as a TensorFlow module, or as a
@@ -29,7 +32,9 @@ def run(folder: Path, report: ReportLine) -> str:
     """Build and read all models, write the page, and return it."""
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        _, closed = run_in_child(f"{__name__}:make_in_child", {"folder": work}, LIMITS, task="building the models")
+        _, closed = run_in_child(
+            "tests.models.lookups:make_in_child", {"folder": work}, LIMITS, task="building the models"
+        )
         for name, texts in closed.items():
             made = cast(dict[str, Json], texts)
             rows.append(row_of(name, Path(work), made))
@@ -57,7 +62,7 @@ def row_of(name: str, folder: Path, made: dict[str, Json]) -> list[str]:
 
 def make_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """Write all files into the order's folder; by model its file, closed form and options."""
-    from experiments.lookup_models import BATCH, INPUT_SHAPES, MODELS
+    from tests.models.lookup_models import BATCH, INPUT_SHAPES, MODELS
 
     folder = Path(cast(str, order["folder"]))
     made: dict[str, Json] = {}
@@ -70,3 +75,14 @@ def make_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
         shapes: Json = {key: list(shape) for key, shape in INPUT_SHAPES.get(name, {}).items()}
         made[name] = {"file": file, "flops": flops, "batch_size": BATCH, "input_shapes": shapes}
     return {}, made
+
+
+def main() -> None:
+    """Write the page into a folder."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/results"), help="folder (default %(default)s)")
+    print(run(parser.parse_args().out, lambda line: print(line, file=sys.stderr)))
+
+
+if __name__ == "__main__":
+    main()

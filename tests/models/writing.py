@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from experiments.models.model import (
+from tests.models.model import (
     FROZEN,
     META_GRAPH,
     SAVED_MODEL,
@@ -17,7 +17,7 @@ from experiments.models.model import (
     WITHOUT_SHAPES,
     Built,
 )
-from experiments.models.tensorflow1 import Graph1
+from tests.models.tensorflow1 import Graph1
 
 SIGNATURE = "serving_default"
 OPTIONS = tf.saved_model.SaveOptions(

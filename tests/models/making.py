@@ -7,8 +7,8 @@ from typing import cast
 
 from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.events import Json
-from experiments.models.model import SUFFIX_OF_FORM
-from experiments.models.registry import MODELS
+from tests.models.model import SUFFIX_OF_FORM
+from tests.models.registry import MODELS
 
 LIMITS = Limits(memory_bytes=24 * 1024**3, file_bytes=2 * 1024**3, seconds=600.0)
 
@@ -29,7 +29,7 @@ def file_of(name: str, form: str, folder: Path) -> Path:
 
 def make_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """`make` in the child."""
-    from experiments.models.writing import write
+    from tests.models.writing import write
 
     name, folder = cast(str, order["name"]), Path(cast(str, order["folder"]))
     report_progress(f"building {name}", 0, 0)

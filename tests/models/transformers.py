@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import layers
 
-from experiments.models.model import Built
-from experiments.models.steps import inference
+from tests.models.model import Built
+from tests.models.steps import inference
 
 BLOCKS = 3
 

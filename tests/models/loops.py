@@ -6,9 +6,9 @@ import keras
 import tensorflow as tf
 from keras import layers
 
-from experiments.models.model import Built
-from experiments.models.products import matrix_product
-from experiments.models.steps import inference
+from tests.models.model import Built
+from tests.models.products import matrix_product
+from tests.models.steps import inference
 
 LENGTH, WIDTH, VOCABULARY, END = 24, 64, 200, 1
 
