@@ -15,7 +15,7 @@ from statistics import fmean
 
 from engine import VERSION
 from engine.events import Json
-from experiments.keeping.kept_results import KeptResults, measure_missing
+from experiments.grid import KeptResults, measure_cells
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.policies.problems import prepare_families
@@ -75,7 +75,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     }
     train_missing(kept, orders, scope.processes, report)
     curves = curve_orders(scope)
-    measure_missing(kept, "experiments.published.reward_curves:curve_in_child", curves, scope.processes, report)
+    measure_cells(kept, "experiments.published.reward_curves:curve_in_child", curves, scope.processes, report)
     by_name = {
         f"{family}, {reward}": curves_of(kept, scope, family, reward)
         for family in scope.family_names

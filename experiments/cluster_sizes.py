@@ -11,7 +11,7 @@ from statistics import fmean
 
 from engine import VERSION
 from engine.events import Json
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.leveled import LEVELS, METHOD, GraphOnCluster, measure_rounds
 from experiments.pages import ReportLine, table_of_figures, write_page
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from engine import VERSION
 from engine.events import Json
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
+from experiments.grid import KeptResults, Measurement, measure_cells
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.policies.problems import prepare_families
@@ -58,7 +58,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     train_missing(kept, orders, scope.processes, report)
 
     def measure(function: str, keys: Mapping[str, Measurement]) -> None:
-        measure_missing(kept, function, keys, scope.processes, report)
+        measure_cells(kept, function, keys, scope.processes, report)
 
     optimised = _by_name(scope, "optimised", lambda order, graph: optimised_key(order, graph, scope.optimised_episodes))
     if any(key not in kept for key in optimised.values()):

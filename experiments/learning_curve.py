@@ -22,7 +22,7 @@ from engine.placeto.networks.making import make_actor
 from engine.placeto.seeing.features import group_graph
 from engine.placeto.traversals import visiting_orders
 from engine.problem import Budget, PlacementProblem
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.passes import SAMPLES, ends_from_one_device

@@ -18,8 +18,8 @@ from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from experiments.family_graphs import first_graphs
 from experiments.folders import CACHE
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
 from experiments.problems import nested_problem
 from experiments.zoo_graphs import kept_zoo_graph
@@ -52,7 +52,7 @@ def measure_rounds(kept: KeptResults, graph: str, orders: dict[str, Measurement]
     if any(key not in kept for key in orders.values()):
         graph_named(graph, report)  # the children find it
         compile_all(report)
-    measure_missing(kept, f"{__name__}:in_child", orders, PROCESSES, report)
+    measure_cells(kept, f"{__name__}:in_child", orders, PROCESSES, report)
 
 
 @functools.cache

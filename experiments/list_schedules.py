@@ -25,7 +25,7 @@ from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, tasks_of_p
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.best_found import best_one_device_us
 from experiments.family_graphs import first_graphs, first_names
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page

@@ -17,8 +17,8 @@ import numpy as np
 
 from engine import VERSION, api
 from engine.errors import InfeasibleError
+from experiments.grid import KeptResults, Measurement
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS
-from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.problems import problem_on
 from experiments.zoo_graphs import prepared_zoo_graph

@@ -14,7 +14,7 @@ from typing import Any, cast
 from engine import api
 from engine.errors import PlacetoError
 from experiments import looped_training
-from experiments.keeping.kept_results import KeptResults, of_any_code
+from experiments.grid import KeptResults, of_any_code
 from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page
 

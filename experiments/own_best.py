@@ -22,8 +22,8 @@ from engine.placers.scorer import Scorer
 from engine.problem import Budget, PlacementProblem
 from engine.problem.trivial import one_device_placements
 from experiments.folders import CACHE
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.rnn_paper import TENTHS, Heard, heard_problem
 from experiments.problems import problem_on
@@ -58,7 +58,7 @@ def run(folder: Path, report: ReportLine) -> str:
         for graph in GRAPHS:
             if any(key["graph"] == graph and key not in kept for key in orders.values()):
                 kept_zoo_graph(WORK / code_state(), graph, report)  # the children find it there
-        measure_missing(kept, "experiments.own_best:in_child", orders, PROCESSES, report)
+        measure_cells(kept, "experiments.own_best:in_child", orders, PROCESSES, report)
         write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 

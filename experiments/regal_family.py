@@ -20,7 +20,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
 from experiments.best_found import best_one_device_us
 from experiments.family_graphs import first_graphs, first_names
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.statistics import mean_over, paired_mean
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.problems import problem_on
@@ -48,7 +48,7 @@ def run(folder: Path, report: ReportLine) -> str:
         report(f"the graphs of {family}")
         first_graphs(family, "train", TRAIN_GRAPHS)
         first_graphs(family, "test", TEST_GRAPHS)
-    measure_missing(kept, f"{__name__}:measure_in_child", orders, PROCESSES, report)
+    measure_cells(kept, f"{__name__}:measure_in_child", orders, PROCESSES, report)
     found = {shown: kept[key] for shown, key in orders.items()}
     return write_page(folder, "regal_family", page(orders, found, kept.made(orders.values())))
 

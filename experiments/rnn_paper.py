@@ -29,8 +29,8 @@ from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from experiments.best_found import best_one_device_us
 from experiments.folders import CACHE
+from experiments.grid import KeptResults, Measurement
 from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on
 

@@ -20,10 +20,10 @@ from typing import TypeAlias
 from engine import VERSION, api
 from engine.clusters.cluster import Contention
 from engine.settings.control import BEST_TRIVIAL
+from experiments.grid import KeptResults, Measurement
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS, PAPER_SECONDS, PLAIN
-from experiments.keeping.kept_outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
-from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.keeping.statistics import paired_mean
+from experiments.outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
 from experiments.zoo_graphs import prepared_zoo_graph
 

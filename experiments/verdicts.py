@@ -16,7 +16,7 @@ from engine import VERSION, api
 from engine.zoo import ZOO
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.family_graphs import first_graphs
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 

@@ -14,8 +14,8 @@ from statistics import fmean
 
 from engine import VERSION, api
 from engine.clusters.cluster import Cluster
-from experiments.keeping.kept_outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
+from experiments.outcomes import Column, KeptProblem, column_of, measure_outcomes, small_facts
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
 from experiments.table1 import ROWS, Table1Row
 from experiments.zoo_graphs import prepared_zoo_graph

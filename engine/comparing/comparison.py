@@ -2,18 +2,18 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from engine.clusters.cluster import Cluster
 from engine.comparing.child import outcome_in_child
+from engine.comparing.grid import GoOn, fill
 from engine.comparing.listener import SINGLE_DEVICE
 from engine.comparing.outcome import Outcome
 from engine.comparing.work_folder import WorkFolder, made_work_folder
-from engine.errors import ChildError, LimitError, SettingsError
+from engine.errors import PlacetoError, SettingsError
 from engine.events import Json
 from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.prepared import PreparedGraph
@@ -107,10 +107,6 @@ ReportStanding: TypeAlias = Callable[[Standing], None]
 """called when a run ends and from time to time before, never twice at once"""
 
 
-class _EndedError(Exception):
-    """The comparison is ending, so its children must end too."""
-
-
 class Comparison:
     """Carries out one `ComparisonRequest`; `execute` may be called once."""
 
@@ -132,43 +128,40 @@ class Comparison:
         self._standing = Standing(0, len(request.members()))
         self._guard = threading.Lock()
         """guards `_standing` and `_report_standing`"""
-        self._ends = threading.Event()
 
     def execute(self) -> list[Outcome]:
         """Run what is missing and return all outcomes, in the order of `ComparisonRequest.members`."""
-        asked = {member: self._request.run_request(*member) for member in self._request.members()}
-        outcomes = {member: self._work.read(self._graph, request) for member, request in asked.items()}
-        missing = [member for member, outcome in outcomes.items() if outcome is None]
-        self._standing.done = len(outcomes) - len(missing)
-        with ThreadPoolExecutor(self._processes) as pool:
-            futures = {pool.submit(self._carry_out, *member): member for member in missing}
-            try:
-                for future in as_completed(futures):
-                    outcomes[futures[future]] = future.result()
-            except BaseException:
-                self._ends.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        return [outcome for outcome in outcomes.values() if outcome is not None]
+        keys = {
+            member: self._work.key(self._graph, self._request.run_request(*member))
+            for member in self._request.members()
+        }
+        self._standing.done = sum(key in self._work for key in keys.values())
+        outcomes = fill(keys, self._work, self._carry_out, self._processes, instead=self._failed)
+        return list(outcomes.values())
 
-    def _carry_out(self, method: str, seed: int) -> Outcome:
-        def report_progress(_stage: str, done: int, total: int) -> None:
-            if self._ends.is_set():
-                raise _EndedError
-            with self._guard:
-                self._standing.running[method, seed] = (done, total)
-                self._report_standing(self._standing)
+    def _carry_out(self, members: Sequence[tuple[str, int]], go_on: GoOn) -> Iterator[Outcome]:
+        for method, seed in members:
+            request = self._request.run_request(method, seed)
 
-        request = self._request.run_request(method, seed)
-        report_progress(method, 0, request.budget.evaluations)
-        try:
-            outcome = outcome_in_child(self._graph, request, self._policy if request.policy else None, report_progress)
-        except (ChildError, LimitError) as error:  # not stored, so the next call tries it again
-            outcome = Outcome(method, seed, reason=str(error))
-        else:
-            self._work.keep(self._graph, request, outcome)
+            def report_progress(_stage: str, done: int, total: int, member: tuple[str, int] = (method, seed)) -> None:
+                go_on()
+                with self._guard:
+                    self._standing.running[member] = (done, total)
+                    self._report_standing(self._standing)
+
+            report_progress(method, 0, request.budget.evaluations)
+            policy = self._policy if request.policy else None
+            yield outcome_in_child(self._graph, request, policy, report_progress)
+            self._note_end((method, seed))
+
+    def _failed(self, member: tuple[str, int], error: PlacetoError) -> Outcome:
+        """The outcome of a run whose child crashed or ran out of memory or time."""
+        self._note_end(member)
+        method, seed = member
+        return Outcome(method, seed, reason=str(error))
+
+    def _note_end(self, member: tuple[str, int]) -> None:
         with self._guard:
-            del self._standing.running[method, seed]
+            del self._standing.running[member]
             self._standing.done += 1
             self._report_standing(self._standing)
-        return outcome

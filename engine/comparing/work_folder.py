@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import VERSION
+from engine.comparing.grid import Key, written
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.files.whole_files import write_whole
@@ -37,8 +38,8 @@ class WorkFolder:
             write_whole(path, policy.blob)
         return path
 
-    def path_of(self, graph: Path, request: RunRequest) -> Path:
-        """The file for the outcome of `request` on the graph in the file `graph`."""
+    def key(self, graph: Path, request: RunRequest) -> Key:
+        """What the outcome of `request` on the graph in the file `graph` depends on."""
         known = {name: value for name, value in request.to_json().items() if name not in OF_EVERY_OUTCOME}
         known |= {"cluster": json.dumps(known["cluster"]), "graph": graph.name, "version": VERSION}
         policy = known.pop("policy")
@@ -46,14 +47,19 @@ class WorkFolder:
             known["policy"] = _policy_name(str(policy))
         if known["prefer"] == FASTEST:
             del known["prefer"]
-        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:KEY_LENGTH]
-        return self.folder / f"{request.method}-{request.seed}-{digest}.json"
+        return known
 
-    def read(self, graph: Path, request: RunRequest) -> Outcome | None:
-        """The outcome that an earlier call stored, or None. Raises SettingsError if the file holds no outcome."""
-        path = self.path_of(graph, request)
-        if not path.exists():
-            return None
+    def path_of(self, key: Key) -> Path:
+        """The file of an outcome."""
+        digest = hashlib.sha256(written(key).encode()).hexdigest()[:KEY_LENGTH]
+        return self.folder / f"{key['method']}-{key['seed']}-{digest}.json"
+
+    def __contains__(self, key: Key) -> bool:
+        return self.path_of(key).exists()
+
+    def __getitem__(self, key: Key) -> Outcome:
+        """The outcome that an earlier call kept. Raises SettingsError if its file holds none."""
+        path = self.path_of(key)
         try:
             return outcome_from_json(json.loads(path.read_bytes()))
         except (KeyError, TypeError, ValueError):
@@ -64,9 +70,9 @@ class WorkFolder:
                 field="out",
             ) from None
 
-    def keep(self, graph: Path, request: RunRequest, outcome: Outcome) -> None:
-        """Store the outcome, whole or not at all."""
-        write_whole(self.path_of(graph, request), json.dumps(outcome.to_json()).encode())
+    def add(self, key: Key, outcome: Outcome) -> None:
+        """Keep the outcome, whole or not at all."""
+        write_whole(self.path_of(key), json.dumps(outcome.to_json()).encode())
 
 
 def _policy_name(digest: str) -> str:

@@ -19,7 +19,7 @@ from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 from experiments.best_found import best_step_time_us
 from experiments.children_here import children_here
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.pages import ReportLine
 
 EVALUATIONS_TO_WARM_UP = 1000

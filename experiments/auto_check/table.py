@@ -18,7 +18,7 @@ from engine.problem import MOST_EVALUATIONS, Budget
 from experiments.auto_check.cases import GRAPHS_SEED, Case, cases
 from experiments.auto_check.comparing import TOLERANCE, PairedComparison, compared, verdict
 from experiments.auto_check.measuring import Reached, Seeds, key, measure, members_of
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 

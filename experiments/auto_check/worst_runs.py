@@ -22,7 +22,7 @@ from engine.zoo.families.members import members
 from experiments.auto_check.cases import Case
 from experiments.auto_check.measuring import Reached, key, measure
 from experiments.folders import CACHE
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.keeping.yardstick import YARDSTICK, Yardstick
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.zoo_graphs import prepared_zoo_graph

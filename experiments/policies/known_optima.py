@@ -30,7 +30,7 @@ from engine.settings.fields import number, require_allowed, whole
 from engine.settings.making import make_settings
 from experiments.auto_check.cases import SHARED
 from experiments.best_found import best_one_device_us, ledger_of_run
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
@@ -91,7 +91,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     here = {name: key for name, key in keys.items() if name not in PUBLIC or SHARED.is_dir() or key in kept}
     if len(here) < len(keys):
         report("the public graphs are not here")
-    measure_missing(kept, f"{__name__}:in_child", here, scope.processes, report)
+    measure_cells(kept, f"{__name__}:in_child", here, scope.processes, report)
     found = {name: kept[key] for name, key in here.items()}
     return write_page(folder, NAME, page(found, scope, kept.made(here.values()), digest))
 

@@ -27,7 +27,7 @@ from engine.policies.traits import is_far
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.settings.fields import number, require_allowed, whole
 from engine.settings.making import make_settings
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.statistics import mean_over
 from experiments.leveled import graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -85,7 +85,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     digest = hashlib.sha256(FILE.read_bytes()).hexdigest()
     orders = {f"{part.column}, {part.graph}": key_of(scope, part, digest) for part in parts(scope)}
     keep_zoo_graphs({part: key_of(scope, part, digest) for part in parts(scope)}, kept, report)
-    measure_missing(kept, "experiments.policies.shipped:in_child", orders, scope.processes, report)
+    measure_cells(kept, "experiments.policies.shipped:in_child", orders, scope.processes, report)
     return write_page(folder, NAME, page(kept, scope, digest))
 
 

@@ -17,7 +17,7 @@ from engine.events import Json
 from engine.placers.policy_passes import load_network
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import PlacementProblem
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.answers import in_orders
@@ -50,7 +50,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     digest = hashlib.sha256(FILE.read_bytes()).hexdigest()
     orders = {f"{part.column}, {part.graph}": key_of(scope, part, digest) for part in parts(scope)}
     keep_zoo_graphs({part: key_of(scope, part, digest) for part in parts(scope)}, kept, report)
-    measure_missing(kept, f"{__name__}:in_child", orders, scope.processes, report)
+    measure_cells(kept, f"{__name__}:in_child", orders, scope.processes, report)
     columns: dict[str, list[dict[str, TimesByOrder]]] = {}
     for part in parts(scope):
         columns.setdefault(part.column, []).append(kept[key_of(scope, part, digest)])

@@ -28,7 +28,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
 from engine.settings.fields import number, require_allowed, text, whole
 from engine.settings.making import make_settings
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.leveled import graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.shipped import FILE, auto_us
@@ -96,7 +96,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         graph_named(UNROLLED, report)  # the children find it
     longest_first = sorted(keys, key=lambda case: -case.seconds)
     orders = {_named(case): keys[case] for case in longest_first}
-    measure_missing(kept, f"{__name__}:in_child", orders, scope.processes, report)
+    measure_cells(kept, f"{__name__}:in_child", orders, scope.processes, report)
     found = {case: kept[key] for case, key in keys.items()}
     return write_page(folder, NAME, page(found, scope, kept.made(keys.values()), digest))
 

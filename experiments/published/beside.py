@@ -10,7 +10,7 @@ from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.problem import Budget, PlacementProblem
 from experiments.best_found import best_step_time_us
-from experiments.keeping.kept_results import RESULT, Measurement
+from experiments.grid import RESULT, Measurement
 from experiments.published.trainings import TrainingOrder, rounded, shares_of
 
 HEFT_EVALUATIONS = 100

@@ -16,7 +16,7 @@ from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.files.whole_files import write_whole
 from engine.placers.sequence.settings import RnnSettings
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from experiments.keeping.kept_results import RESULT, Measurement
+from experiments.grid import RESULT, Measurement
 from experiments.published.trainings import (
     WORK,
     TrainingOrder,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from experiments.best_found import best_one_device_us
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement
+from experiments.grid import RESULT, KeptResults, Measurement
 from experiments.pages import table_of_figures
 from experiments.published.scope import PublishedScope
 from experiments.published.trainings import TrainingOrder, counts_of, order_of, resumed

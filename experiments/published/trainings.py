@@ -22,8 +22,8 @@ from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
 from engine.zoo.families.split import Split
 from experiments.best_found import best_one_device_us
 from experiments.folders import CACHE
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import RESULT, KeptResults, Measurement, measure_missing
 from experiments.pages import ReportLine
 from experiments.policies import problems as policy_problems
 from experiments.policies.scope import digest, make_scope
@@ -118,7 +118,7 @@ def shares_of(problem: PlacementProblem, placements: NDArray[np.int32]) -> list[
 def train_missing(kept: KeptResults, orders: Mapping[str, TrainingOrder], processes: int, report: ReportLine) -> None:
     """Train what `kept` lacks; `orders` by the words for a terminal."""
     keys = {shown: order.key() for shown, order in orders.items()}
-    measure_missing(kept, TRAIN, keys, processes, report)
+    measure_cells(kept, TRAIN, keys, processes, report)
 
 
 def require_weights(function: str, keys: Iterable[Measurement], processes: int, report: ReportLine) -> None:

@@ -12,7 +12,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.problem import MOST_EVALUATIONS, Budget
 from experiments.best_found import ledger_of_run
-from experiments.keeping.kept_results import RESULT, Measurement
+from experiments.grid import RESULT, Measurement
 from experiments.keeping.yardstick import FoundBy, Yardstick, key_of
 from experiments.yardstick.problems import NamedProblem
 from experiments.yardstick.scope import make_yardstick_scope

@@ -15,7 +15,7 @@ import numpy as np
 from engine import VERSION
 from engine.events import Json
 from engine.placers.registry import PLACERS
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing, of_any_code
+from experiments.grid import KeptResults, Measurement, measure_cells, of_any_code
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -41,7 +41,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         orders = {shown(each): each for each in (*searches(keys, scope), *long_searches(keys, scope))}
         beside: dict[str, Json] = {"settings": given, "yardstick": str(path.absolute())}
         function = "experiments.yardstick.searching:in_child"
-        measure_missing(kept, function, orders, scope.processes, report, beside)
+        measure_cells(kept, function, orders, scope.processes, report, beside=beside)
     return write_page(folder, NAME, page(SearchesSoFar(keys, kept, Yardstick(path).lines(), scope)))
 
 

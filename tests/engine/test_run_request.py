@@ -128,4 +128,4 @@ def test_outcomes_of_earlier_comparisons_have_the_same_files(more: dict[str, Any
             known["policy"] = work.keep_policy(POLICY).name
             assert known["policy"] == f"policy-{hashlib.sha256(POLICY.blob).hexdigest()[:24]}.safetensors"
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
-        assert work.path_of(graph, asked.run_request(method, seed)).name == f"{method}-{seed}-{digest}.json"
+        assert work.path_of(work.key(graph, asked.run_request(method, seed))).name == f"{method}-{seed}-{digest}.json"

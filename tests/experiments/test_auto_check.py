@@ -19,7 +19,7 @@ from experiments.auto_check.cases import Case
 from experiments.auto_check.comparing import PairedComparison, compared, verdict
 from experiments.auto_check.measuring import Reached, key
 from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, more_seeds, seeds_for
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.keeping.yardstick import YARDSTICK, FoundBy, Yardstick
 from tests.experiments.small_experiments import children_in
 

@@ -7,7 +7,7 @@ import pytest
 
 from experiments import cluster_sizes, leveled
 from experiments.cluster_sizes import EQUAL, SEARCH, STARTS, UNEQUAL, keys_of
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.leveled import METHOD, GraphOnCluster
 from tests.engine.small_runs import prepared_graph
 
@@ -56,13 +56,13 @@ def test_a_method_that_finds_nothing_is_no_best_start(tmp_path: Path) -> None:
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(kept: KeptResults, _graph: str, orders: dict[str, Measurement], *_: object) -> None:
+    def measure(kept: KeptResults, _graph: str, orders: dict[str, Measurement], *_: object) -> None:
         for shown, key in orders.items():
             if key not in kept:
                 reported.append(shown)
                 kept.add(key, [1.0])
 
     reported: list[str] = []
-    monkeypatch.setattr(cluster_sizes, "measure_rounds", measured)
+    monkeypatch.setattr(cluster_sizes, "measure_rounds", measure)
     text = cluster_sizes.run(tmp_path, lambda _: None)
     assert len(reported) == 10 * 8 and cluster_sizes.run(tmp_path, lambda _: None) == text and len(reported) == 80

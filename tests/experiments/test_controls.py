@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.errors import SettingsError
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.policies.controls import answers, measuring, table
 from experiments.policies.controls.answers import best_of, copied, listed, nearest, one_device, swept
 from experiments.policies.controls.measuring import (

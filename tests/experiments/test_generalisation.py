@@ -12,7 +12,7 @@ from engine.policies.drawn.shapes import LIKE_A_FAMILY
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.policies.generalisation import measuring, table
 from experiments.policies.generalisation.measuring import (
     BEST,

@@ -12,10 +12,11 @@ from scipy.stats import t
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from experiments import grid
+from experiments.grid import RESULT, KeptResults, measure_cells, of_any_code
 from experiments.keeping import code_state as code_state_module
-from experiments.keeping import kept_results, statistics
+from experiments.keeping import statistics
 from experiments.keeping.code_state import code_state, meaning
-from experiments.keeping.kept_results import RESULT, KeptResults, measure_missing, of_any_code
 
 
 def double_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -28,10 +29,10 @@ def double_in_child(arguments: dict[str, Json], _folder: Path, _report_progress:
 def test_a_second_call_computes_what_is_missing(tmp_path: Path) -> None:
     path, reported = tmp_path / "deep" / "doubles.jsonl", list[str]()
     function = f"{__name__}:double_in_child"
-    measure_missing(KeptResults(path), function, {"one": {"number": 1}, "two": {"number": 2}}, 2, reported.append)
+    measure_cells(KeptResults(path), function, {"one": {"number": 1}, "two": {"number": 2}}, 2, reported.append)
     assert len(reported) == 2
     kept = KeptResults(path)
-    measure_missing(kept, function, {"two": {"number": 2}, "three": {"number": 3}}, 1, reported.append)
+    measure_cells(kept, function, {"two": {"number": 2}, "three": {"number": 3}}, 1, reported.append)
     assert reported[2:] == ["1 of 1: three"]
     assert [kept[{"number": number}] for number in (1, 2, 3)] == [2, 4, 6]
     assert {"number": 4} not in kept
@@ -40,7 +41,7 @@ def test_a_second_call_computes_what_is_missing(tmp_path: Path) -> None:
 def test_results_of_other_code_count_only_where_any_code_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kept.jsonl"
     KeptResults(path).add({"seed": 0}, 1.0)
-    monkeypatch.setattr(kept_results, "code_state", lambda: "other")
+    monkeypatch.setattr(grid, "code_state", lambda: "other")
     assert {"seed": 0} not in KeptResults(path)
     of_any = KeptResults(path, also=of_any_code)
     assert of_any[{"seed": 0}] == 1.0

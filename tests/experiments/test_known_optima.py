@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.policies.trained_policy import TrainedPolicy
+from experiments import grid
 from experiments.auto_check.cases import SHARED
-from experiments.keeping import kept_results
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.policies import known_optima
 from experiments.policies.known_optima import (
     ANSWERS,
@@ -55,7 +55,7 @@ def test_small_graphs_are_small_and_of_many_kinds() -> None:
 
 
 def test_the_page_has_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(grid, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(known_optima, "SHARED", tmp_path / "nowhere")
     reported: list[str] = []
     settings: dict[str, Any] = {"seconds": 0.02, "seeds": 2, "small": 2}

@@ -6,7 +6,7 @@ import pytest
 
 from engine.events import Json
 from experiments import own_best
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.problems import problem_on
 from tests.engine.small_runs import prepared_graph
 
@@ -54,7 +54,7 @@ def test_a_policy_holds_that_keeps_looking(tmp_path: Path, distinct: float, entr
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
+    def measure(kept: KeptResults, _function: str, orders: dict[str, Measurement], *_: object) -> None:
         problem = problem_on(prepared_graph(), "2xK80")
         for key in orders.values():
             if key not in kept:
@@ -62,7 +62,7 @@ def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monk
                 kept.add(key, own_best.figures(problem, str(key["method"]), 0, 20))
 
     reported: list[str] = []
-    monkeypatch.setattr(own_best, "measure_missing", measured)
+    monkeypatch.setattr(own_best, "measure_cells", measure)
     monkeypatch.setattr(own_best, "kept_zoo_graph", lambda *_: prepared_graph())
     monkeypatch.setattr(own_best, "EVALUATIONS", {"local_search": 20, "post": 20, "rnn": 20, "hierarchical": 20})
     monkeypatch.setattr(own_best, "GRAPHS", ("nmt",))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.keeping import kept_results
+from experiments import grid
 from experiments.policies import sizes
 from experiments.policies.sizes import (
     ALONE,
@@ -43,7 +43,7 @@ def test_the_corners_have_more_budgets() -> None:
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(grid, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(sizes, "GRAPHS", (TRANSFORMER,))
     reported: list[str] = []
     text = run(tmp_path, reported.append, SMALL)

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.events import Json
-from experiments import ablations, figure5
+from experiments import ablations, figure5, grid
 from experiments.ablations import REFERENCE, VARIANTS
-from experiments.keeping import kept_results
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.policies import problems as policy_problems
 from experiments.published import trainings
 from experiments.published.scope import make_published_scope
@@ -25,7 +24,7 @@ Run = Callable[..., str]
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
     """Of experiments of a second."""
 
-    for module in (kept_results, trainings):
+    for module in (grid, trainings):
         monkeypatch.setattr(module, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(policy_problems, "prepared_family", family_of(lambda index: prepared_graph(6 + index % 2)))
     monkeypatch.setattr(trainings, "WORK", tmp_path / "work")
@@ -43,7 +42,7 @@ def nothing_is_made_again(run: Run, folder: Path, settings: dict[str, Json], mon
     def made(*_: object, **__: object) -> None:
         raise AssertionError("something was made again")
 
-    for module in (kept_results, trainings):
+    for module in (grid, trainings):
         monkeypatch.setattr(module, "run_in_child", made)
     assert run(folder, lambda _: None, settings) == text
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.policies.trained_policy import TrainedPolicy
-from experiments.keeping import kept_results
+from experiments import grid
 from experiments.policies import shipped_orders
 from experiments.policies.known_optima import small_problem
 from experiments.policies.shipped import FILE, MeasuredPart, ShippedScope
@@ -41,7 +41,7 @@ def test_passes_are_made_in_every_order() -> None:
 
 
 def test_a_second_call_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_results, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(grid, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(shipped_orders, "parts", lambda _scope: [MeasuredPart("drawn", "0")])
     reported: list[str] = []
     settings: dict[str, Any] = {"drawn": 2}

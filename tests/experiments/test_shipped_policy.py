@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.errors import SettingsError
-from experiments.keeping.kept_results import KeptResults
+from experiments.grid import KeptResults
 from experiments.policies import shipped
 from experiments.policies.shipped import (
     ALONE,

@@ -13,7 +13,7 @@ from engine.comparing.report import LABELS
 from engine.zoo.random_graphs import random_graph
 from experiments import table1
 from experiments.children_here import children_here
-from experiments.keeping.kept_outcomes import Column, column_of
+from experiments.outcomes import Column, column_of
 from experiments.table1 import STATE_BEFORE_BUFFERS, STATES_SINCE, counts_too
 
 PRIOR = "From one shared prior: shares of one device"

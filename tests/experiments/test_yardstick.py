@@ -16,8 +16,9 @@ from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError, SettingsError
 from engine.events import Json
 from engine.problem import PlacementProblem
+from experiments import grid
 from experiments.children_here import children_here
-from experiments.keeping import kept_results, yardstick
+from experiments.keeping import yardstick
 from experiments.keeping.yardstick import FoundBy, Yardstick, key_of, read_placement, written
 from experiments.problems import problem_on
 from experiments.yardstick import problems, table
@@ -190,7 +191,7 @@ def test_the_command_searches_what_is_missing_and_writes_what_is_known(tmp_path:
     reported: list[str] = []
     children = tmp_path / "children"
     children.mkdir()
-    with children_here(kept_results, children):
+    with children_here(grid, children):
         text = table.run(tmp_path, reported.append, settings)
         assert len(reported) == 5 and reported[0] == "1 of 5: nmt-02 on 2xK80: auto, seed 0, 0.05 s"
         assert table.run(tmp_path, reported.append, settings) == text and len(reported) == 5

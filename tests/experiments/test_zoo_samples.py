@@ -10,7 +10,7 @@ from engine.comparing import child
 from engine.zoo.random_graphs import random_graph
 from experiments import zoo_samples
 from experiments.children_here import children_here
-from experiments.keeping.kept_outcomes import column_of
+from experiments.outcomes import column_of
 from experiments.table1 import Table1Row
 
 

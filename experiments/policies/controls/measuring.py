@@ -20,7 +20,7 @@ from engine.problem import Budget, PlacementProblem
 from engine.settings.fields import number, refused, require_allowed, text, whole
 from experiments.best_found import ledger_of_run
 from experiments.family_graphs import first_graphs, further_graphs
-from experiments.keeping.kept_results import RESULT
+from experiments.grid import RESULT
 from experiments.policies.controls.answers import (
     LISTS,
     QuickAnswer,

@@ -10,7 +10,7 @@ from typing import Any
 from engine import VERSION
 from engine.events import Json
 from engine.settings.making import make_settings
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing, of_any_code
+from experiments.grid import KeptResults, Measurement, measure_cells, of_any_code
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.policies.controls.measuring import (
@@ -47,11 +47,11 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     scope = make_controls_scope(settings or {})
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     quick = {f"{column}, without a policy": quick_key(scope, column) for column in COLUMNS}
-    measure_missing(kept, "experiments.policies.controls.measuring:quick_in_child", quick, scope.processes, report)
+    measure_cells(kept, "experiments.policies.controls.measuring:quick_in_child", quick, scope.processes, report)
     policies = {
         f"{kind}, seed {seed}": policy_key(scope, kind, seed) for seed in range(scope.seeds) for kind in _kinds(scope)
     }
-    measure_missing(kept, "experiments.policies.controls.measuring:policy_in_child", policies, scope.processes, report)
+    measure_cells(kept, "experiments.policies.controls.measuring:policy_in_child", policies, scope.processes, report)
     usual = scope.train_seconds == ControlsScope().train_seconds
     return write_page(folder, NAME if usual else f"{NAME}_{scope.train_seconds:g}s", page(kept, scope))
 

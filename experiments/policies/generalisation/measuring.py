@@ -17,7 +17,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import PlacementProblem
 from engine.settings.fields import number, require_allowed, whole
 from experiments.family_graphs import first_graphs
-from experiments.keeping.kept_results import RESULT
+from experiments.grid import RESULT
 from experiments.leveled import graph_named
 from experiments.policies.controls.answers import LISTS, best_of, fitting_us, listed, one_device, swept
 from experiments.policies.generalisation.other_kinds import OTHER_KINDS, graph_of_kind

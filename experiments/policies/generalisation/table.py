@@ -21,8 +21,8 @@ from engine.events import Json
 from engine.policies.trained_policy import POLICY_VERSION
 from engine.settings.making import make_settings
 from experiments.folders import CACHE
+from experiments.grid import KeptResults, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
-from experiments.keeping.kept_results import KeptResults, Measurement, measure_missing
 from experiments.keeping.statistics import mean_over
 from experiments.leveled import compile_all, graph_named
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -78,7 +78,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
         for name in ZOO_GRAPHS:
             graph_named(f"{ZOO}/{name}", report)  # the children find them
         compile_all(report)
-    measure_missing(kept, f"{CHILD}:alone_in_child", alone, scope.processes, report)
+    measure_cells(kept, f"{CHILD}:alone_in_child", alone, scope.processes, report)
     missing = [training for (training, _), key in of_policies.items() if key not in kept]
     train_missing(scope, list(dict.fromkeys(missing)), report)
     for training in dict.fromkeys(missing):
@@ -88,7 +88,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
             if of_policies[training, column] not in kept
         }
         beside: dict[str, Json] = {} if training.without == SHIPPED else {"path": str(policy_path(scope, training))}
-        measure_missing(kept, f"{CHILD}:policy_in_child", orders, scope.processes, report, beside)
+        measure_cells(kept, f"{CHILD}:policy_in_child", orders, scope.processes, report, beside=beside)
     return write_page(folder, NAME, page(kept, scope))
 
 

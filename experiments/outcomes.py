@@ -3,17 +3,17 @@
 import dataclasses
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine import api
 from engine.clusters.cluster import Cluster
 from engine.comparing.child import outcome_in_child
+from engine.comparing.grid import GoOn, fill
 from engine.comparing.listener import SINGLE_DEVICE
 from engine.comparing.outcome import outcome_from_json
-from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement
 from experiments.pages import ReportLine
 
 
@@ -62,6 +62,22 @@ class KeptProblem:
         return [self.key(column, seed, evaluations) for column in columns for seed in column.seeds(seeds)]
 
 
+class _KeptOutcomes:
+    """Outcomes among kept results: without placements, and with curves only where they are wanted."""
+
+    def __init__(self, kept: KeptResults, curves: bool) -> None:
+        self._kept, self._curves = kept, curves
+
+    def __contains__(self, key: Measurement) -> bool:
+        return key in self._kept
+
+    def __getitem__(self, key: Measurement) -> api.Outcome:
+        return outcome_from_json(self._kept[key])
+
+    def add(self, key: Measurement, outcome: api.Outcome) -> None:
+        self._kept.add(key, _small(outcome, self._curves).to_json())
+
+
 def measure_outcomes(
     kept: KeptResults,
     problem: KeptProblem,
@@ -77,40 +93,36 @@ def measure_outcomes(
     Placements are not kept, and curves only with `curves`. A child that runs out of memory or time gives an outcome
     with its reason, which is not kept: the next call tries it again.
     """
-    members = [(column, seed) for column in columns for seed in column.seeds(seeds)]
-    missing = [(column, seed) for column, seed in members if problem.key(column, seed, evaluations) not in kept]
-    failed: dict[tuple[str, int], api.Outcome] = {}
-    if missing:
-        with tempfile.TemporaryDirectory() as folder:
-            graph = Path(folder) / "graph.npz"
+    by_label = {column.label: column for column in columns}
+    cells = {
+        (column.label, seed): problem.key(column, seed, evaluations)
+        for column in columns
+        for seed in column.seeds(seeds)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        graph = Path(folder) / "graph.npz"
+        if any(key not in kept for key in cells.values()):
             graph.write_bytes(problem.make().to_bytes())
 
-            def measure(member: tuple[Column, int]) -> None:
-                column, seed = member
-                try:
-                    outcome = _measured(graph, problem.cluster, column, seed, evaluations)
-                except (api.ChildError, api.LimitError) as error:
-                    failed[column.label, seed] = api.Outcome(column.method, seed, reason=str(error))
-                    return
-                kept.add(problem.key(column, seed, evaluations), _small(outcome, curves).to_json())
-                report(f"{problem.graph} on {problem.cluster_words}: {column.label}, seed {seed}")
+        def measure(share: Sequence[tuple[str, int]], go_on: GoOn) -> Iterator[api.Outcome]:
+            for label, seed in share:
+                request = _request(problem.cluster, by_label[label], seed, evaluations)
+                yield outcome_in_child(graph, request, None, lambda *_: go_on())
+                report(f"{problem.graph} on {problem.cluster_words}: {label}, seed {seed}")
 
-            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-                for _ in pool.map(measure, missing):
-                    pass
+        def instead(cell: tuple[str, int], error: api.PlacetoError) -> api.Outcome:
+            return api.Outcome(by_label[cell[0]].method, cell[1], reason=str(error))
+
+        outcomes = fill(cells, _KeptOutcomes(kept, curves), measure, os.cpu_count() or 1, instead=instead)
     found: dict[str, list[api.Outcome]] = {column.label: [] for column in columns}
-    for column, seed in members:
-        failure = failed.get((column.label, seed))
-        found[column.label].append(failure or outcome_from_json(kept[problem.key(column, seed, evaluations)]))
+    for (label, _), outcome in outcomes.items():
+        found[label].append(outcome)
     return found
 
 
-def _measured(graph: Path, cluster: Cluster, column: Column, seed: int, evaluations: int) -> api.Outcome:
+def _request(cluster: Cluster, column: Column, seed: int, evaluations: int) -> api.RunRequest:
     budget, settings = api.Budget(evaluations), column.settings
-    request = api.RunRequest(
-        cluster, column.method, budget, seed, settings, baselines=(SINGLE_DEVICE,), robustness=False
-    )
-    return outcome_in_child(graph, request, None)
+    return api.RunRequest(cluster, column.method, budget, seed, settings, baselines=(SINGLE_DEVICE,), robustness=False)
 
 
 def _small(outcome: api.Outcome, curves: bool) -> api.Outcome:
