@@ -62,13 +62,13 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
 
     optimised = _by_name(scope, "optimised", lambda order, graph: optimised_key(order, graph, scope.optimised_episodes))
     if any(key not in kept for key in optimised.values()):
-        require_weights(TRAIN, [order.key() for order in orders.values()], scope.processes, report)
+        require_weights(TRAIN, {name: order.key() for name, order in orders.items()}, scope.processes, report)
     measure(f"{OPTIMISING}:optimise_in_child", optimised)
     rnn = {f"{name}, RNN": rnn_key(order, seconds_of(kept, order)) for name, order in orders.items()}
     measure(f"{OPTIMISING}:rnn_in_child", rnn)
     rnn_optimised = _by_name(scope, "RNN optimised", lambda order, graph: _rnn_optimised(kept, scope, order, graph))
     if any(key not in kept for key in rnn_optimised.values()):
-        require_weights(f"{OPTIMISING}:rnn_in_child", rnn.values(), scope.processes, report)
+        require_weights(f"{OPTIMISING}:rnn_in_child", rnn, scope.processes, report)
     measure(f"{OPTIMISING}:optimise_rnn_in_child", rnn_optimised)
     beside = {
         f"{family}, test graph {graph}, others": _beside(scope, family, graph)

@@ -1,14 +1,12 @@
 """Whether a policy still places well if it visits the groups in an order that it was not trained with.
 
-`python -m experiments traversal_orders` writes docs/results/traversal_orders.{md,json} and renews them after each
-graph. It trains a policy on one graph, in topological order or in orders drawn anew for each episode. Then the policy
-places the same graph from one device, in orders that it has not seen. Source of the question: Addanki et al., NeurIPS
-2019, section 4.
+`python -m experiments traversal_orders` writes docs/results/traversal_orders.{md,json}; a second call continues where
+the first stopped. It trains a policy on one graph, in topological order or in orders drawn anew for each episode. Then
+the policy places the same graph from one device, in orders that it has not seen. Source of the question: Addanki et
+al., NeurIPS 2019, section 4.
 """
 
-import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -18,20 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import make_settings
 from engine.placeto.training import PlacetoTraining
 from engine.placeto.traversals import visiting_orders
-from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
+from experiments.folders import CACHE
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
+from experiments.keeping.code_state import code_state
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
 from experiments.passes import SAMPLES, ends_from_one_device
 from experiments.problems import problem_on
-from experiments.zoo_graphs import prepared_zoo_graph
+from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments traversal_orders"
+NAME = "traversal_orders"
+WORK = CACHE / "zoo"
+"""where the children find the graphs"""
 GRAPHS = ("inception_v3", "nmt", "nasnet")
 CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
@@ -61,40 +64,29 @@ class Placed:
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Train and test on each graph, write `folder`/traversal_orders.{md,json}, and return the page."""
-    placed: list[Placed] = []
-    turns = [(seed, name) for seed in SEEDS for name in GRAPHS]
-    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(CHILDREN) as pool:
-        for name in GRAPHS:
-            _prepared_path(work, name).write_bytes(prepared_zoo_graph(name, report).to_bytes())
-        found = pool.map(lambda turn: _in_child(work, *turn), turns)
-        for (seed, name), of_turn in zip(turns, found, strict=True):
-            placed += of_turn
-            report(f"{name}, seed {seed}: {_shown(of_turn)}")
-            write_rows(folder, "traversal_orders", [asdict(each) for each in placed])
-            write_page(folder, "traversal_orders", page(placed))
-    return page(placed)
+    """Train and test where a result is missing, write `folder`/traversal_orders.{md,json}, and return the page."""
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    cells = {f"{graph}, seed {seed}": key_of(graph, seed) for seed in SEEDS for graph in GRAPHS}
+    for graph in GRAPHS:
+        if any(key["graph"] == graph and key not in kept for key in cells.values()):
+            kept_zoo_graph(WORK / code_state(), graph, report)  # the children find it there
+    found = measure_cells(kept, "experiments.traversal_orders:place_in_child", cells, CHILDREN, report)
+    placed = [Placed(**row) for rows in found.values() for row in rows]
+    write_rows(folder, NAME, [asdict(each) for each in placed])
+    return write_page(folder, NAME, page(placed, kept.made(cells.values())))
 
 
-def _prepared_path(work: str, name: str) -> Path:
-    return Path(work) / f"{name}.prepared"
-
-
-def _in_child(work: str, seed: int, name: str) -> list[Placed]:
-    order: dict[str, Json] = {"work": work, "seed": seed, "graph": name}
-    task = f"{name}, seed {seed}"
-    _, texts = run_in_child("experiments.traversal_orders:place_in_child", order, BUDGETED_LIMITS, task=task)
-    rows = texts["placed"]
-    assert isinstance(rows, list)
-    return [Placed(**row) for row in rows]  # type: ignore[arg-type]  # what place_in_child has written
+def key_of(graph: str, seed: int) -> Measurement:
+    """What a child measures."""
+    return {"graph": graph, "cluster": CLUSTER, "settings": {**SETTINGS}, "evaluations": EVALUATIONS, "seed": seed}
 
 
 def place_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """One graph with one seed; the child's side."""
+    """One graph with one seed; `arguments` is the key."""
     order: dict[str, Any] = dict(arguments)
-    prepared = PreparedGraph.from_bytes(_prepared_path(order["work"], order["graph"]).read_bytes())
-    problem = problem_on(prepared, CLUSTER, EVALUATIONS)
-    return {}, {"placed": [asdict(each) for each in placed_in_orders(order["graph"], problem, order["seed"])]}
+    prepared = kept_zoo_graph(WORK / code_state(), order["graph"], lambda _: None)
+    problem = problem_on(prepared, order["cluster"], order["evaluations"])
+    return {}, {RESULT: [asdict(each) for each in placed_in_orders(order["graph"], problem, order["seed"])]}
 
 
 def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Placed]:
@@ -124,14 +116,14 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
     ]
 
 
-def page(placed: Sequence[Placed]) -> str:
-    """The whole page."""
+def page(placed: Sequence[Placed], made: str) -> str:
+    """The whole page; `made` says by which state of the code."""
     seeds = sorted({each.seed for each in placed})
     unseen = ", ".join(f"{count} {name}" for name, count in TESTED.items())
     given = ", ".join(f"{name}={value}" for name, value in SETTINGS.items() if name != "torch_device")
     head = f"""# Orders of visiting that the policy has not seen
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS:,} evaluations of training,
+`{COMMAND}`; Placeto Explorer {VERSION}; {made}; {CLUSTER}, 128 groups, {EVALUATIONS:,} evaluations of training,
 seeds {seeds}. Preset `fast` with {given}.
 
 Relative gap of the step time to the best placement that either training found. Orders a seed: {unseen}; drawn orders
@@ -171,12 +163,3 @@ def spread(tried: Sequence[Placed], answer: str, key: tuple[str, int]) -> float:
     """Relative gap of the worst order's step time to the best order's, for one graph and seed."""
     values = [getattr(each, answer) for each in tried if (each.graph, each.seed) == key]
     return float(max(values) / min(values) - 1)
-
-
-def _shown(placed: Sequence[Placed]) -> str:
-    parts = []
-    for trained in TRAINED:
-        for passes in PASSES:
-            gap = fmean(each.greedy for each in placed if (each.trained, each.passes) == (trained, passes)) - 1
-            parts.append(f"trained {trained}, {passes} passes: {gap:.1%}")
-    return ", ".join(parts)

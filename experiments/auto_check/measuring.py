@@ -1,10 +1,9 @@
-"""Measures methods on graphs, seed by seed, in child processes that divide the graphs; each result is kept at once."""
+"""Measures methods on graphs, seed by seed: a child process for each graph."""
 
 import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from engine import api
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.placers import scotch
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 from experiments.best_found import best_step_time_us
 from experiments.children_here import children_here
-from experiments.grid import KeptResults, Measurement
+from experiments.grid import KEYS, RESULT, KeptResults, Measurement, measure_cells
 from experiments.pages import ReportLine
 
 EVALUATIONS_TO_WARM_UP = 1000
@@ -40,33 +39,35 @@ class Reached:
 def measure(
     every: Sequence[Case], seeds: Mapping[str, Seeds], budget: Budget, kept: Path, processes: int, report: ReportLine
 ) -> dict[str, list[Reached]]:
-    """By case, the results of each method with its `seeds`; `processes` children add what the file `kept` lacks."""
-    known = KeptResults(kept)
-    with tempfile.TemporaryDirectory() as work:
-        missing: list[Json] = []
-        for number, case in enumerate(every):
-            members: list[Json] = [
-                [method, seed]
-                for method, seed in members_of(seeds[case.name])
-                if key(case, method, seed, budget) not in known
-            ]
-            if members:
-                path = Path(work) / f"{number}.npz"
-                path.write_bytes(case.prepared.to_bytes())
-                named: dict[str, Json] = {"name": case.name, "cluster": case.cluster, "levels": case.levels}
-                missing.append({"graph": str(path), "members": members, **named})
-        shares = [missing[first::processes] for first in range(processes) if missing[first::processes]]
-        with ThreadPoolExecutor(processes) as pool:
-            for future in [pool.submit(_measure_share, share, budget, kept, report) for share in shares]:
-                future.result()
-    known = KeptResults(kept)
-    return {
-        case.name: [
-            Reached(method, seed, known[key(case, method, seed, budget)])
-            for method, seed in members_of(seeds[case.name])
-        ]
-        for case in every
+    """By case, the results of each method with its `seeds`; a child for each case adds what the file `kept` lacks."""
+    by_name = {case.name: case for case in every}
+    cells = {
+        (name, method, seed): key(case, method, seed, budget)
+        for name, case in by_name.items()
+        for method, seed in members_of(seeds[name])
     }
+    with tempfile.TemporaryDirectory() as work:
+
+        def beside(cell: tuple[str, str, int]) -> dict[str, Json]:
+            case = by_name[cell[0]]
+            path = Path(work) / f"{case.digest}.npz"
+            path.write_bytes(case.prepared.to_bytes())
+            named: dict[str, Json] = {"name": case.name, "cluster": case.cluster, "levels": case.levels}
+            return {"graph": str(path), **named, "evaluations": budget.evaluations, "seconds": budget.seconds}
+
+        found = measure_cells(
+            KeptResults(kept),
+            "experiments.auto_check.measuring:in_child",
+            cells,
+            processes,
+            report,
+            beside=beside,
+            together=lambda cell: cell[0],
+        )
+    of_case: dict[str, list[Reached]] = {name: [] for name in by_name}
+    for (name, method, seed), step_time_us in found.items():
+        of_case[name].append(Reached(method, seed, step_time_us))
+    return of_case
 
 
 def members_of(seeds: Seeds) -> list[tuple[str, int]]:
@@ -83,42 +84,17 @@ def key(case: Case, method: str, seed: int, budget: Budget) -> Measurement:
     return {"graph": case.name, "digest": case.digest, "method": method, "seed": seed, **spent, **through}
 
 
-def _measure_share(share: list[Json], budget: Budget, kept: Path, report: ReportLine) -> None:
-    order: dict[str, Json] = {
-        "share": share,
-        "evaluations": budget.evaluations,
-        "seconds": budget.seconds,
-        "kept": str(kept.absolute()),
-    }
-    run_in_child(
-        "experiments.auto_check.measuring:in_child",
-        order,
-        BUDGETED_LIMITS,
-        task="measuring",
-        report_progress=lambda stage, done, total: report(f"{stage}: {done} of {total}"),
-    )
-
-
-def in_child(arguments: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """Measure each [method, seed] of `members` on each graph of the `share`, and keep each result at once."""
+def in_child(arguments: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Run the method with the seed of each of the `keys` on the case beside them."""
+    order: dict[str, Any] = dict(arguments)
+    prepared = api.PreparedGraph.from_bytes(Path(order["graph"]).read_bytes())
+    case = Case("", order["name"], prepared, order["cluster"], with_all=False, timed=False, levels=order["levels"])
+    budget, members = Budget(order["evaluations"], order["seconds"]), order[KEYS]
+    clock = None if budget.seconds is None else time.process_time
+    problem = case.problem(budget).with_budget(budget, clock=clock)
     with children_here(scotch, folder):
-        _measure_graphs(dict(arguments), report_progress)
-    return {}, {}
-
-
-def _measure_graphs(order: dict[str, Any], report_progress: ReportProgress) -> None:
-    kept, budget = KeptResults(Path(order["kept"])), Budget(order["evaluations"], order["seconds"])
-    for number, graph in enumerate(order["share"]):
-        report_progress(graph["name"], number, len(order["share"]))
-        prepared = api.PreparedGraph.from_bytes(Path(graph["graph"]).read_bytes())
-        name, cluster = graph["name"], graph["cluster"]
-        case = Case("", name, prepared, cluster, with_all=False, timed=False, levels=graph["levels"])
-        clock = None if budget.seconds is None else time.process_time
-        problem = case.problem(budget).with_budget(budget, clock=clock)
-        if number == 0:
-            _warm_up(problem, [method for method, _ in graph["members"]])
-        for method, seed in graph["members"]:
-            kept.add(key(case, method, seed, budget), reached(problem, method, seed))
+        _warm_up(problem, [each["method"] for each in members])
+        return {}, {RESULT: [reached(problem, each["method"], each["seed"]) for each in members]}
 
 
 def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:

@@ -4,8 +4,7 @@ A training's state and last weights lie in the work folder WORK, under the diges
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placeto.kept_policy import KeptPolicy, Weights
@@ -22,7 +21,7 @@ from engine.problem import MOST_EVALUATIONS, Clock, PlacementProblem
 from engine.zoo.families.split import Split
 from experiments.best_found import best_one_device_us
 from experiments.folders import CACHE
-from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
+from experiments.grid import RESULT, KeptResults, MadeFiles, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
 from experiments.pages import ReportLine
 from experiments.policies import problems as policy_problems
@@ -121,14 +120,12 @@ def train_missing(kept: KeptResults, orders: Mapping[str, TrainingOrder], proces
     measure_cells(kept, TRAIN, keys, processes, report)
 
 
-def require_weights(function: str, keys: Iterable[Measurement], processes: int, report: ReportLine) -> None:
-    """Let `function` train again, in `processes` children at a time, where the weights that it wrote are not there."""
-    lost = [dict(key) for key in keys if not work_path(key, "weights").exists()]
-    if lost:
-        report(f"weights of {len(lost)} kept results are lost: training again")
-    with ThreadPoolExecutor(processes) as pool:
-        for made in [pool.submit(run_in_child, function, key, BUDGETED_LIMITS, task="training") for key in lost]:
-            made.result()
+def require_weights(function: str, keys: Mapping[str, Measurement], processes: int, report: ReportLine) -> None:
+    """Let `function` train again where the weights that it wrote are not there; `keys` by the words for a terminal."""
+    files = MadeFiles(lambda key: work_path(key, "weights"))
+    if lost := sum(key not in files for key in keys.values()):
+        report(f"weights of {lost} kept results are lost: training again")
+    measure_cells(files, function, keys, processes, report)
 
 
 def read_weights(order: TrainingOrder) -> Weights:

@@ -40,7 +40,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr("experiments.auto_check.measuring.run_in_child", children_in(small))
+    monkeypatch.setattr("experiments.grid.run_in_child", children_in(small))
     text = auto_check.run(small, lines.append)
     kept = json.loads((small / "auto_check.json").read_text())
     rows = kept["evaluations"]
@@ -53,7 +53,7 @@ def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatc
     assert "| single_device | 1, deterministic | 4 |" in text and "human_expert" not in text
     assert "In the same seconds: 1 graphs, 0.2 s of one processor" in text
     assert "the shared graphs are not here" in lines
-    monkeypatch.setattr("experiments.auto_check.measuring.run_in_child", lambda *_, **__: pytest.fail("again"))
+    monkeypatch.setattr("experiments.grid.run_in_child", lambda *_, **__: pytest.fail("again"))
     assert auto_check.run(small, lines.append) == text
 
 

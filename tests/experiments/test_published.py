@@ -24,8 +24,7 @@ Run = Callable[..., str]
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
     """Of experiments of a second."""
 
-    for module in (grid, trainings):
-        monkeypatch.setattr(module, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr(grid, "run_in_child", children_in(tmp_path))
     monkeypatch.setattr(policy_problems, "prepared_family", family_of(lambda index: prepared_graph(6 + index % 2)))
     monkeypatch.setattr(trainings, "WORK", tmp_path / "work")
     monkeypatch.setattr("experiments.published.optimising.WORK", tmp_path / "work")
@@ -42,8 +41,7 @@ def nothing_is_made_again(run: Run, folder: Path, settings: dict[str, Json], mon
     def made(*_: object, **__: object) -> None:
         raise AssertionError("something was made again")
 
-    for module in (grid, trainings):
-        monkeypatch.setattr(module, "run_in_child", made)
+    monkeypatch.setattr(grid, "run_in_child", made)
     assert run(folder, lambda _: None, settings) == text
 
 

@@ -7,7 +7,6 @@ stopped. Policies are kept in the work folder, and trained again if they are los
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine import VERSION
-from engine.child.parent import BUDGETED_LIMITS, run_in_child
 from engine.events import Json
 from engine.policies.trained_policy import POLICY_VERSION
 from engine.settings.making import make_settings
 from experiments.folders import CACHE
-from experiments.grid import KeptResults, Measurement, measure_cells
+from experiments.grid import KeptResults, MadeFiles, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
 from experiments.keeping.statistics import mean_over
 from experiments.leveled import compile_all, graph_named
@@ -94,21 +92,18 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
 
 def train_missing(scope: GeneralisationScope, wanted: Sequence[PolicyTraining], report: ReportLine) -> None:
     """Train the policies that have no file in the work folder; `processes` at a time."""
-
-    def train(training: PolicyTraining) -> None:
-        order: dict[str, Json] = {
+    cells: dict[str, Measurement] = {
+        training.name: {
             "scope": asdict(scope),
             "without": training.without,
             "seed": training.seed,
             "path": str(policy_path(scope, training)),
         }
-        run_in_child(f"{CHILD}:train_in_child", order, BUDGETED_LIMITS, task=training.name)
-        report(f"{training.name}: done")
-
-    without_file = [each for each in wanted if each.without != SHIPPED and not policy_path(scope, each).exists()]
-    with ThreadPoolExecutor(scope.processes) as pool:
-        for _ in pool.map(train, without_file):
-            pass
+        for training in wanted
+        if training.without != SHIPPED
+    }
+    files = MadeFiles(lambda key: Path(str(key["path"])))
+    measure_cells(files, f"{CHILD}:train_in_child", cells, scope.processes, report)
 
 
 def policy_path(scope: GeneralisationScope, training: PolicyTraining) -> Path:
