@@ -4,7 +4,7 @@ One file an experiment says its cells and its page. A cell is what a terminal sh
 that its result depends on, besides the code: graph, cluster, method, settings, seed, budget. Results are lines of a
 file that is committed, so a lost work folder costs nothing: a JSON object with the `key`, the `code` that measured it
 (code_state.py), the `day`, and the `result`. Several processes may add to one file. Beside a file NAME.jsonl may lie
-NAME.jsonl.gz with earlier lines, since it has become large.
+NAME.jsonl.gz with earlier lines: `gzip -nc NAME.jsonl >> NAME.jsonl.gz && rm NAME.jsonl` where it has become large.
 """
 
 import datetime

@@ -230,7 +230,7 @@ FINDINGS = """- **Export a SavedModel.** Every file of that form is read with al
 - Every placed file runs: each op on its device, and the numbers are those of the unplaced graph
   ([placed files](models/placed.md)).
 - [Every model with its figures](models/files.md), and what each form lacks. `{command} NAME --out FOLDER`
-  writes the file of one. All figures stand in [models.json](results/models.json)."""
+  writes the file of one. All figures stand in [models.json.gz](results/models.json.gz)."""
 FILES_HEAD = """# The models, file by file
 
 For those who look for a model like theirs.

@@ -1,19 +1,17 @@
 """Real models as users export them, in each form: the engine's reading beside closed forms of their layers.
 
-`python -m tests.models` writes docs/models.md and its pages, and each finished row to docs/results/models.json:
+`python -m tests.models` writes docs/models.md and its pages, and each finished row to docs/results/models.json.gz:
 a second call makes only missing rows. `--set only=gpt,lstm_40` and `--set forms=saved_model` choose some.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.files.whole_files import write_whole
 from experiments.folders import CACHE
-from experiments.pages import ReportLine, write_page
+from experiments.pages import ReportLine, read_json, write_json, write_page
 from tests.models.in_one_process import rows_of
 from tests.models.making import file_of, make
 from tests.models.model import FORMS, SAVED_MODEL, ModelRow
@@ -98,13 +96,12 @@ def shown(row: ModelRow) -> str:
 
 def read_rows(path: Path) -> KeptRows:
     """The rows in the file; none if it does not exist."""
-    return cast(KeptRows, json.loads(path.read_text())) if path.exists() else {}
+    return cast(KeptRows, read_json(path) or {})
 
 
 def _keep(rows: KeptRows, path: Path) -> None:
     ordered = {name: {form: rows[name][form] for form in FORMS if form in rows[name]} for name in rows}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(ordered, indent=1) + "\n").encode())
+    write_json(path, ordered, indent=1)
 
 
 def _picked(wanted: Json, known: Iterable[str], where: str) -> list[str]:

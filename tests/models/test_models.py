@@ -13,6 +13,7 @@ from engine.child.parent import run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
 from experiments import memory_peaks, verdicts
+from experiments.folders import ROOT
 from experiments.keras_files import OPTIONS, SUFFIXES, keras_file
 from tests.models import reading_times, table
 from tests.models.__main__ import main
@@ -22,7 +23,7 @@ from tests.models.page import LOOPED, UNROLLED, is_near, pages
 from tests.models.products import convolution, einsum, matrix_product, transposed_convolution
 from tests.models.registry import MODELS
 
-IN_CHILD = "tests.tests.models_in_child"
+IN_CHILD = "tests.models.try_in_child"
 SMALL = [name for name, model in MODELS.items() if model.small]
 LEAST_OF_A_FORM = 10
 
