@@ -25,8 +25,8 @@ from experiments.folders import CACHE
 from experiments.grid import RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.code_state import code_state
 from experiments.pages import ReportLine, table_of_figures, write_page
-from experiments.rnn_paper import TENTHS, Heard, heard_problem
 from experiments.problems import problem_on
+from experiments.rnn_paper import TENTHS, Heard, heard_problem
 from experiments.zoo_graphs import kept_zoo_graph
 
 COMMAND = "python -m experiments own_best"

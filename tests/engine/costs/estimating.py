@@ -16,7 +16,6 @@ from engine.costs.tensorflow import estimating, grappler
 from engine.costs.tensorflow.placeholders import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError
 from engine.events import Json
-from engine.files.archive import fields_of
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.zoo import ZOO
@@ -44,7 +43,10 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
         except PlacetoError as error:
             texts[name] = f"{type(error).__name__}: {error}"
             continue
-        found, _ = fields_of(graph.costs)
+        values = {each.name: getattr(graph.costs, each.name) for each in dataclasses.fields(graph.costs)}
+        found: dict[str, NDArray[np.generic]] = {
+            name: value for name, value in values.items() if isinstance(value, np.ndarray)
+        }
         texts[name] = [node.name for node in messages.nodes]
         texts[f"{name}.said"] = {
             each.name: cast(Json, getattr(graph, each.name))

@@ -13,7 +13,6 @@ from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.episodes import EpisodePlan
 from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.networks.shared_head_actor import SampledEpisodes, SharedHeadActor
-from engine.placeto.networks.making.shared_head_actor import SampledEpisodes, SharedHeadActor
 from engine.zoo.random_graphs import random_graph
 from experiments.bench import training as training_speed
 from experiments.bench.training import Measured, TimeShares
