@@ -70,7 +70,7 @@ def flat_view_to_bytes(prepared: PreparedGraph, of: str) -> bytes:
     require_drawable(prepared.graph.op_count)
     source, target, sizes = _edges_of_groups(prepared) if of == "groups" else edges_of_ops(prepared)
     groups = prepared.grouping.group_of_op.astype(np.int32)
-    times = np.nan_to_num(prepared.costs.step_time_us()).max(axis=0, initial=0.0)
+    times = np.nan_to_num(prepared.costs.op_time_in_step_us()).max(axis=0, initial=0.0)
     if of == "groups":
         count = prepared.grouping.group_count
         times = np.bincount(groups, weights=times, minlength=count)

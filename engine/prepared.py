@@ -121,7 +121,7 @@ class PreparedGraph:
             "sources": dict(sources),
             "bounded_ops": sources.get("bounded", 0) if len(costs.flops) else None,
             **self._flops(),
-            "time_us": dict(zip(costs.kinds, np.nansum(costs.step_time_us(), axis=1).tolist(), strict=True)),
+            "time_us": dict(zip(costs.kinds, np.nansum(costs.op_time_in_step_us(), axis=1).tolist(), strict=True)),
             "one_device_us": self._one_device_us(),
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
@@ -147,7 +147,7 @@ class PreparedGraph:
 
     def _one_device_us(self) -> dict[str, Json]:
         """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""
-        times, trips = self.costs.step_time_us(), self.costs.trips_of_op()
+        times, trips = self.costs.op_time_in_step_us(), self.costs.trips_of_op()
         steps = times.sum(axis=1) + OP_REST_US * ((times > 0) * trips).sum(axis=1)
         needs_gpu = self.graph.needs_gpu.any()
         return {
@@ -263,7 +263,7 @@ class PreparedGraph:
         inside = np.flatnonzero(node_of_op >= 0)
         return {
             kind: np.bincount(node_of_op[inside], np.nan_to_num(times[inside]), count).astype(np.float64, copy=False)
-            for kind, times in zip(self.costs.kinds, self.costs.step_time_us(), strict=True)
+            for kind, times in zip(self.costs.kinds, self.costs.op_time_in_step_us(), strict=True)
         }
 
 

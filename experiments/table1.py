@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from engine import VERSION, api
 from engine.clusters.cluster import Contention
-from engine.settings.control import BEST_TRIVIAL
+from engine.settings.learners import BEST_TRIVIAL
 from experiments.grid import KeptResults, Measurement
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS, PAPER_SECONDS, PLAIN
 from experiments.keeping.statistics import paired_mean

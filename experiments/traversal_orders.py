@@ -108,7 +108,7 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
             orders = visiting_orders(traversal, graph, count, np.random.default_rng([seed, 1]), seed)
             for order in orders:
                 for passes in PASSES:
-                    ends = ends_from_one_device(training.policy, graph, np.tile(order, passes), seed)
+                    ends = ends_from_one_device(training.actor, graph, np.tile(order, passes), seed)
                     found.append((trained, passes, traversal, problem.simulator.evaluate(ends).step_time_us))
     return [
         Placed(name, seed, trained, passes, traversal, float(times[0] / best_us), float(times.min() / best_us))

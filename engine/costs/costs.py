@@ -13,11 +13,10 @@ from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
 OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER = -1, -2, -3
-"""made by its op; that of a variable; a buffer of its own that is there during the whole step"""
+"""of an output: a buffer of its own, made by its op; that of a variable, whose bytes are among the persistent ones, or a
+list that is filled from here on, whose bytes are among the contents; one of its own that is there the whole step"""
 THERE_ALWAYS = (PERSISTENT_BUFFER, STEP_BUFFER)
 """buffers that a device holds during the whole step, whoever needs them"""
-"""of an output: a buffer of its own; that of a variable, whose bytes are among the persistent ones, or a list that is
-filled from here on, whose bytes are among the contents"""
 ANY_KIND = "*"
 """the kind of a time that holds on every device"""
 
@@ -208,7 +207,7 @@ class Costs:
         """Whether estimates were made for `kinds` alone, by an older version that did not keep the ops' work."""
         return not len(self.moved_bytes) and bool((self.source == CostSource.ESTIMATED).any())
 
-    def step_time_us(self) -> NDArray[np.float64]:
+    def op_time_in_step_us(self) -> NDArray[np.float64]:
         """[kinds, ops] the time of each op in a step, all its executions together."""
         return self.time_us * self.trips if len(self.trips) else self.time_us
 

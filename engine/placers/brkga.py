@@ -23,7 +23,7 @@ from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.placeto.seeing.features import GroupGraph
 from engine.problem import PlacementProblem
-from engine.settings import control
+from engine.settings import learners
 from engine.settings.fields import number, require_allowed, whole
 
 
@@ -119,7 +119,7 @@ class Brkga:
     elite_bias: float = number(
         0.7, 0.0, 1.0, "probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"
     )
-    prior: str = control.prior()
+    prior: str = learners.prior()
 
     def __post_init__(self) -> None:
         require_allowed(self, "brkga")

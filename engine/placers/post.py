@@ -20,7 +20,7 @@ from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
-from engine.settings import control
+from engine.settings import learners
 from engine.settings.fields import number, require_allowed, whole
 
 ADAPT = 1.5
@@ -153,8 +153,8 @@ class Post:
         1e3,
         "how many times the gain's mean over all groups is added to each group's own in an ascent step (ours)",
     )
-    prior: str = control.prior()
-    frozen: bool = control.frozen()
+    prior: str = learners.prior()
+    frozen: bool = learners.frozen()
 
     def __post_init__(self) -> None:
         require_allowed(self, "post")
@@ -172,7 +172,7 @@ class Post:
     def _run_round(self, batches: int, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
         """Run one round: `batches` batches of placements, then one minimisation of the cross entropy."""
         sampled, scored = [], None
-        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
+        learning_rate = learners.learning_rate(self.learning_rate, is_frozen=self.frozen)
         for batch in range(batches):
             if scorer.over():
                 return

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placeto.learning.rewards import StepTimePenalty
+from engine.placeto.learning.rewards import PenalisedTime
 from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
-from engine.settings.control import PUBLISHED
+from engine.settings.learners import PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Scorer:
         self._problem, self._should_stop = problem, should_stop
         self.graph = group_graph(problem, prior)
         as_in_placeto = PlacetoSettings()
-        self._penalty = StepTimePenalty(
+        self._penalty = PenalisedTime(
             self.graph.reference_us,
             as_in_placeto.memory_penalty,
             as_in_placeto.penalised_cap,

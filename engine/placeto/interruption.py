@@ -25,7 +25,7 @@ def make_raise_if_over(problem: PlacementProblem, should_stop: ShouldStop) -> Ra
         nonlocal checked_at
         if problem.ledger.clock() - checked_at >= LOOK_SECONDS:
             checked_at = problem.ledger.clock()
-            if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
+            if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.is_late):
                 raise InterruptedTrainingError
 
     return raise_if_over

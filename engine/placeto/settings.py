@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.settings import control, machine, making
+from engine.settings import learners, machine, making
 from engine.settings.fields import choice, number, refused, require_allowed, switch, whole
 
 WITH_THE_SHARED_PRIOR: dict[str, Json] = {
@@ -193,8 +193,8 @@ class PlacetoSettings:
         "most groups for which parents and children are all that can be reached; with more, only direct neighbours",
         paper=4096,
     )
-    prior: str = control.prior()
-    frozen: bool = control.frozen()
+    prior: str = learners.prior()
+    frozen: bool = learners.frozen()
     torch_device: str = machine.torch_device("auto")
     torch_threads: int = machine.torch_threads()
     checkpoint_seconds: float = machine.checkpoint_seconds(1.0)
@@ -210,6 +210,6 @@ def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
 
     With the shared prior, `WITH_THE_SHARED_PRIOR` comes before the preset.
     """
-    shared = settings.get("prior") == control.BEST_TRIVIAL
+    shared = settings.get("prior") == learners.BEST_TRIVIAL
     given = {**WITH_THE_SHARED_PRIOR, **settings} if shared else settings
     return making.make_settings("placeto", PlacetoSettings, given)

@@ -11,8 +11,8 @@ from engine.events import Json, ShouldStop
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
 from engine.placeto.kept_policy import MOST_KEPT_BYTES, DecidedEpisode, KeptPolicy
-from engine.placeto.learning.batches import Batches, has_greedy_episode
 from engine.placeto.learning.evaluation import EvaluatedEpisodes
+from engine.placeto.learning.graph_training import GraphTraining, has_greedy_episode
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.saved_states import STATE, network_arrays, require_same_settings, restore_network
 from engine.placeto.networks.actor import Actor
@@ -43,7 +43,7 @@ class PlacetoTraining:
         self._network = make_network(settings, problem.device_count, rng, weights)
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self._raise_if_over = make_raise_if_over(problem, should_stop)
-        self._on_graph = Batches(problem, settings, self._network, self._optimiser, self._raise_if_over)
+        self._on_graph = GraphTraining(problem, settings, self._network, self._optimiser, self._raise_if_over)
         self._batches = 0
         self._best_episode: DecidedEpisode | None = None
         """the episode with the least ρ' of the training"""
@@ -58,7 +58,7 @@ class PlacetoTraining:
         self._on_graph.begin_from(answer, self._problem.times_of(answer))
 
     @property
-    def policy(self) -> Actor:
+    def actor(self) -> Actor:
         """The actor in training, with its present weights."""
         return self._on_graph.actor
 

@@ -25,7 +25,7 @@ from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.reinforce import falling
 from engine.placeto.learning.saved_states import network_arrays, restore_network
-from engine.placeto.networks.choices import chosen_device
+from engine.placeto.networks.choices import torch_device_of
 from engine.placeto.networks.shared_head_actor import fresh_network
 from engine.placeto.networks.weights import weights_of
 from engine.placeto.settings import PlacetoSettings, make_settings
@@ -59,7 +59,7 @@ class Learner:
         self.placeto_settings = placeto_settings_of(settings)
         self._settings, self._should_stop = settings, should_stop
         self._rng = np.random.default_rng(seed)
-        self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
+        self._network = fresh_network(self.placeto_settings, self._rng, torch_device_of(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self.ranges: Ranges = {}
         """of the traits of all problems so far, but for those with varied costs"""

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from engine.files.compiled import compiled
 from engine.placeto.episodes import EpisodePlan, make_episode_plan
-from engine.placeto.learning.batches import step_time_penalty
+from engine.placeto.learning.graph_training import penalised_time
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.reinforce import Reinforce
-from engine.placeto.networks.choices import chosen_device
+from engine.placeto.networks.choices import torch_device_of
 from engine.placeto.networks.shared_head import SharedHead
 from engine.placeto.networks.shared_head_actor import SharedHeadActor
 from engine.placeto.seeing.features import group_graph
@@ -89,9 +89,9 @@ class ProblemLearner:
         """mean relative gap of the last batch to the best; None before the first batch"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
-        self._actor = SharedHeadActor(settings, self._graph, network, chosen_device(settings.torch_device))
+        self._actor = SharedHeadActor(settings, self._graph, network, torch_device_of(settings.torch_device))
         self._reinforce = Reinforce(self._actor, settings, optimiser)
-        self._penalty = step_time_penalty(settings, self._graph)
+        self._penalty = penalised_time(settings, self._graph)
         self._classes = interchangeable_devices(self.problem)
 
     def varied(self, spread: float, rng: np.random.Generator) -> "ProblemLearner":

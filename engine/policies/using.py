@@ -7,7 +7,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.settings.control import PUBLISHED
+from engine.settings.learners import PUBLISHED
 
 OF_THE_NETWORK = ("network", "message_rounds", "embedding_width", "hidden_width", "most_reachable_groups")
 """settings that belong to the weights and so come from the policy"""

@@ -98,10 +98,14 @@ class Ledger:
         return self.best_placement is not None or (self._parent is not None and self._parent.ledger.is_answered)
 
     @property
+    def is_late(self) -> bool:
+        """Whether the seconds are used up."""
+        return self.budget.seconds is not None and self.elapsed_seconds >= self.budget.seconds
+
+    @property
     def spent(self) -> bool:
         """Whether the evaluations or the seconds are used up."""
-        late = self.budget.seconds is not None and self.elapsed_seconds >= self.budget.seconds
-        return self.remaining <= 0 or late
+        return self.remaining <= 0 or self.is_late
 
     @property
     def share_spent(self) -> float:

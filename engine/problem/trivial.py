@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.problem.problem import PlacementProblem
-from engine.settings.control import BEST_TRIVIAL
+from engine.settings.learners import BEST_TRIVIAL
 
 MOST_PROBABLE = 0.8
 """so that a sample still differs from the trivial placement in a fifth of its groups"""
@@ -38,7 +38,7 @@ def best_one_device(problem: PlacementProblem) -> int:
 
 
 def prior_scores(problem: PlacementProblem, prior: str) -> NDArray[np.float64]:
-    """[groups, devices] the bias of the setting `prior` on the scores of a policy: see `engine.settings.control`."""
+    """[groups, devices] the bias of the setting `prior` on the scores of a policy: see `engine.settings.learners`."""
     if prior != BEST_TRIVIAL:
         return np.zeros(problem.allowed.shape)
     return scores_for(problem.allowed, best_one_device(problem))

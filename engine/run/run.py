@@ -58,12 +58,12 @@ class Run:
         """
         self._request, self._emit, self._should_stop, self._choose = request, emit, should_stop, choose
         self._placer = copy.copy(request.placer)
-        self._placed = RunProblem(prepared, request, self._emit_from_placer, timer)
-        self._problem = self._placed.problem
+        self._run_problem = RunProblem(prepared, request, self._emit_from_placer, timer)
+        self._problem = self._run_problem.problem
         if request.robust or request.robustness or choose is not None:
             self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
         bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
-        self._report = RunReport(request, self._placed, self._placer, bound_us, choose)
+        self._report = RunReport(request, self._run_problem, self._placer, bound_us, choose)
         self._seq = 0
         self._stopped = False
 
@@ -102,7 +102,7 @@ class Run:
 
     def _require_room(self) -> None:
         try:
-            require_room(self._problem, units_are_groups=not self._placed.levels)
+            require_room(self._problem, units_are_groups=not self._run_problem.levels)
         except InfeasibleError as error:
             self._report.refusal = error.what
             raise
@@ -114,7 +114,7 @@ class Run:
                 self._evaluate_start()
                 self._evaluate_one_device()
             if not self._problem.ledger.spent:
-                self._placer.place(self._problem, rng, self._looked_at_stop)
+                self._placer.place(self._problem, rng, self._must_stop)
         except MeasuringError as error:
             if self._problem.ledger.best_step_time_us is None:
                 raise
@@ -149,21 +149,21 @@ class Run:
             settings=settings_of(self._placer),
             seed=self._request.seed,
             evaluations=self._request.budget.evaluations,
-            groups=self._placed.of_groups.group_count,
+            groups=self._run_problem.of_groups.group_count,
             devices=[device.name for device in self._request.cluster.devices],
             lower_bound_us=self._report.lower_bound_us,
             engine_version=VERSION,
             policy=self._report.policy_name(),
-            levels=self._placed.levels.group_counts,
+            levels=self._run_problem.levels.group_counts,
         )
 
     def _emit_baselines(self) -> None:
         """Evaluate the baselines, each on a ledger of its own."""
         budget = baseline_budget(self._problem)
         for method in self._request.baselines:
-            if self._looked_at_stop():
+            if self._must_stop():
                 return
-            baseline = baseline_of(method, self._placed.of_groups, budget, self._request.seed, self._looked_at_stop)
+            baseline = baseline_of(method, self._run_problem.of_groups, budget, self._request.seed, self._must_stop)
             self._report.baselines[method] = baseline.step_time_us
             self._emit_event(baseline)
 
@@ -177,7 +177,7 @@ class Run:
         if self._request.method not in TRIVIAL_BASELINES and self._problem.ledger.remaining:
             self._problem.evaluate(one_device_placements(self._problem)[: self._problem.ledger.remaining])
 
-    def _looked_at_stop(self) -> bool:
+    def _must_stop(self) -> bool:
         self._stopped = self._stopped or self._should_stop()
         return self._stopped
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
-from engine.placeto.learning.batches import Batches, has_greedy_episode
+from engine.placeto.learning.graph_training import GraphTraining, has_greedy_episode
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.saved_states import STATE, network_arrays, require_same_settings, restore_network
 from engine.placeto.networks.making import make_network
@@ -71,7 +71,7 @@ class FamilyTraining:
         self._network = make_network(settings, problems[0].device_count, rng, weights)
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self._graphs = [
-            Batches(problem, settings, self._network, self._optimiser, _never) for problem in self._problems
+            GraphTraining(problem, settings, self._network, self._optimiser, _never) for problem in self._problems
         ]
         self._batches_of = [0] * len(problems)
         """of each graph"""

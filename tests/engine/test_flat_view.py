@@ -92,7 +92,7 @@ def test_groups_are_drawn_in_the_same_form() -> None:
     count = prepared.grouping.group_count
     assert arrays["node.group"].tolist() == list(range(count))
     assert arrays["edge.source"].tolist() == prepared.grouping.edge_source.tolist()
-    longest = np.nan_to_num(prepared.costs.step_time_us()).max(axis=0)
+    longest = np.nan_to_num(prepared.costs.op_time_in_step_us()).max(axis=0)
     assert arrays["node.time_us"].sum() == pytest.approx(longest.sum(), rel=1e-5)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from engine.costs.arithmetic import MISCOUNTED, operations_of
-from engine.costs.tensorflow.evaluation.known import Known
-from engine.costs.tensorflow.evaluation.queries import tensor_of
 from engine.costs.tensorflow.grappler import MOST_OPERATIONS, Work
+from engine.costs.tensorflow.inference.known import Known
+from engine.costs.tensorflow.inference.queries import tensor_of
 from engine.graphs.tensorflow.messages import Message
 
 

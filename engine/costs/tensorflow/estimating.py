@@ -22,16 +22,16 @@ from engine.costs.costs import Costs, CostSource, no_reasons, work_time_us
 from engine.costs.tensorflow.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.tensorflow.contents import contents_of_outputs
 from engine.costs.tensorflow.correcting import correct_operations
-from engine.costs.tensorflow.evaluation.asking import ShapeFunctions
-from engine.costs.tensorflow.evaluation.branches import Branch, branches_of, sides_of_ops
-from engine.costs.tensorflow.evaluation.known import Items, Known, is_known, shape_of_message
-from engine.costs.tensorflow.evaluation.plan import plan_of
-from engine.costs.tensorflow.evaluation.queries import Calls, Query, query_of
-from engine.costs.tensorflow.evaluation.walk import Evaluation, evaluate
 from engine.costs.tensorflow.float_types import float_types
 from engine.costs.tensorflow.grappler import Work, item_of, nothing_known, require_importable, work_of
 from engine.costs.tensorflow.grappler import asked as asked_tensorflow
 from engine.costs.tensorflow.handles import passed_on
+from engine.costs.tensorflow.inference.asking import ShapeFunctions
+from engine.costs.tensorflow.inference.branches import Branch, branches_of, sides_of_ops
+from engine.costs.tensorflow.inference.known import Items, Known, is_known, shape_of_message
+from engine.costs.tensorflow.inference.plan import plan_of
+from engine.costs.tensorflow.inference.queries import Calls, Query, query_of
+from engine.costs.tensorflow.inference.walk import Evaluation, evaluate
 from engine.costs.tensorflow.input_shapes import ITERATORS, declared_shape, given_shapes
 from engine.costs.tensorflow.isolated import OpWork, summed, works_of
 from engine.costs.tensorflow.notes import notes_of

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 
 from engine.clusters.device_kinds import FLOAT_TYPES, FloatType
-from engine.costs.tensorflow.evaluation.known import Known
+from engine.costs.tensorflow.inference.known import Known
 from engine.graphs.tensorflow.messages import Message
 
 OF_NUMBER = {

@@ -14,9 +14,9 @@ from tensorflow.core.protobuf import meta_graph_pb2
 from engine.costs.arithmetic import ALWAYS_OURS, HEAVY, moved_bytes_of, operations_of
 from engine.costs.tensorflow import grappler
 from engine.costs.tensorflow.estimable import OF_UNKNOWN_ARITHMETIC
-from engine.costs.tensorflow.evaluation.asking import stand_in, write_shape
-from engine.costs.tensorflow.evaluation.known import Known
-from engine.costs.tensorflow.evaluation.queries import Query, tensor_of
+from engine.costs.tensorflow.inference.asking import stand_in, write_shape
+from engine.costs.tensorflow.inference.known import Known
+from engine.costs.tensorflow.inference.queries import Query, tensor_of
 from engine.costs.tensorflow.shapes import MOST_BYTES
 from engine.costs.tensorflow.work_of_types import EXPANDED_CALLS, WITHOUT_COST, hidden_work
 from engine.costs.unknown import Unknown

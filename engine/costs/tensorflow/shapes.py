@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 
 from engine.costs.tensorflow.annotated_shapes import AnnotatedShapes, Properties
-from engine.costs.tensorflow.evaluation.known import Known, element_bytes, is_known, shape_of_message
+from engine.costs.tensorflow.inference.known import Known, element_bytes, is_known, shape_of_message
 from engine.costs.tensorflow.placeholders import GraphToCost
 from engine.costs.tensorflow.work_of_types import WITHOUT_COST
 from engine.costs.unknown import Unknown

@@ -21,7 +21,7 @@ from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
-from engine.settings import control, machine
+from engine.settings import learners, machine
 from engine.settings.fields import number, require_allowed, whole
 
 
@@ -39,8 +39,8 @@ class Regal:
     width: int = whole(32, 1, 1024, "width of a group's embedding in the graph network (ours)")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (ours)")
     learning_rate: float = number(0.03, 1e-9, 1.0, "learning rate of Adam (ours)")
-    prior: str = control.prior()
-    frozen: bool = control.frozen()
+    prior: str = learners.prior()
+    frozen: bool = learners.frozen()
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Regal:
         enough = spent + self.training_share * (1.0 - spent)
         plain = plain_choices(problem.group_count, problem.device_count)
         scores = [self.search(plain, self.episode_evaluations, problem, scorer, rng)]
-        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
+        learning_rate = learners.learning_rate(self.learning_rate, is_frozen=self.frozen)
         with torch_threads(self.torch_threads):
             network = fresh_network(problem.device_count, self.width, self.message_rounds, rng)
             actor = ProposalActor(scorer.graph, network, adam(network, learning_rate))

@@ -27,10 +27,10 @@ from engine.placers.sequence.network import (
 )
 from engine.placers.sequence.settings import HierarchicalSettings
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.networks.choices import chosen_device, log_probabilities, score_equally
+from engine.placeto.networks.choices import log_probabilities, score_equally, torch_device_of
 from engine.problem import PlacementProblem
 from engine.problem.trivial import best_one_device, scores_for
-from engine.settings import control
+from engine.settings import learners
 
 MOST_BY_ITSELF = 256
 SUPER_GROUPS_A_DEVICE = 20
@@ -62,10 +62,10 @@ class HierarchicalModel(SequenceModel):
 
     def __init__(self, problem: PlacementProblem, settings: HierarchicalSettings, rng: np.random.Generator) -> None:
         check_size(problem.group_count)
-        self._settings, self._device = settings, chosen_device(settings.torch_device)
+        self._settings, self._device = settings, torch_device_of(settings.torch_device)
         wanted = settings.super_groups or min(MOST_BY_ITSELF, SUPER_GROUPS_A_DEVICE * problem.device_count)
         may_join, allowed = dealt_out(problem.allowed, wanted)
-        shared = settings.prior == control.BEST_TRIVIAL
+        shared = settings.prior == learners.BEST_TRIVIAL
         prior = scores_for(allowed, best_one_device(problem)) if shared else np.zeros(allowed.shape)
         _check_scores(may_join, settings.batch_episodes)
         seen = group_contents(problem)

@@ -12,10 +12,10 @@ from engine.errors import SettingsError
 from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.interruption import RaiseIfOver
-from engine.placeto.networks.choices import chosen_device, score_equally
+from engine.placeto.networks.choices import score_equally, torch_device_of
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
-from engine.settings.control import BEST_TRIVIAL
+from engine.settings.learners import BEST_TRIVIAL
 
 MOST_GROUPS = 4096
 """each group takes one decoding step that attends to all groups"""
@@ -69,7 +69,7 @@ class RnnModel(SequenceModel):
     ) -> None:
         """A model with fresh weights from `rng`, or with the network `shared` of another model of the vocabulary."""
         check_size(problem.group_count)
-        self._device = chosen_device(settings.torch_device)
+        self._device = torch_device_of(settings.torch_device)
         if vocabulary is None:
             inputs = group_embedding(group_contents(problem))
         else:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.settings import control, machine
+from engine.settings import learners, machine
 from engine.settings.fields import choice, number, require_allowed, switch, whole
 
 
@@ -97,8 +97,8 @@ class RnnSettings:
     learn_failed_updates: int = whole(
         1000, 0, 10**9, "updates after which failed placements no longer count (published code: 1,000)"
     )
-    prior: str = control.prior()
-    frozen: bool = control.frozen()
+    prior: str = learners.prior()
+    frozen: bool = learners.frozen()
     torch_device: str = machine.torch_device("cpu")
     torch_threads: int = machine.torch_threads()
     checkpoint_seconds: float = machine.checkpoint_seconds(30.0)

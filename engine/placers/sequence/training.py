@@ -25,7 +25,7 @@ from engine.placeto.seeing.features import fastest_device_placement, group_graph
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
-from engine.settings import control
+from engine.settings import learners
 
 SPREAD_FLOOR = 0.01
 """least root mean square by which advantages are divided, in units of the reward √t: without it the last small
@@ -170,4 +170,4 @@ def learning_rate(settings: RnnSettings, updates: int) -> float:
     """The learning rate of the update after `updates`: constant, then falling in steps; 0 where it is frozen."""
     late = max(0, updates - settings.decay_start_updates)
     rate = settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)
-    return control.learning_rate(rate, is_frozen=settings.frozen)
+    return learners.learning_rate(rate, is_frozen=settings.frozen)

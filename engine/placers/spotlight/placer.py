@@ -16,7 +16,7 @@ from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings import control, machine
+from engine.settings import learners, machine
 from engine.settings.fields import number, require_allowed, whole
 
 MOST_GROUPS = 1024
@@ -44,8 +44,8 @@ class Spotlight:
         "share of a uniform choice that is mixed into each stage's, so that none is ever certain (ours)",
     )
     width: int = whole(64, 1, 1024, "width of the LSTMs (ours)")
-    prior: str = control.prior()
-    frozen: bool = control.frozen()
+    prior: str = learners.prior()
+    frozen: bool = learners.frozen()
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class Spotlight:
     def _train(self, scorer: Scorer, rng: np.random.Generator) -> None:
         from engine.placers.spotlight.actor import Ascent, StageActor
 
-        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
+        learning_rate = learners.learning_rate(self.learning_rate, is_frozen=self.frozen)
         ascent = Ascent(self.ppo_steps, learning_rate, self.kl_aim, self.gradient_norm, self.exploration)
         actor = StageActor(scorer.graph, rng, width=self.width, ascent=ascent)
         while not scorer.over():

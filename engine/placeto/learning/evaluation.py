@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.placeto.episodes import Episodes
 from engine.placeto.interruption import LOOK_SECONDS, RaiseIfOver
-from engine.placeto.learning.rewards import StepTimePenalty, intermediate_returns, terminal_returns
+from engine.placeto.learning.rewards import PenalisedTime, intermediate_returns, terminal_returns
 from engine.problem import PlacementProblem
 
 MOST_ROWS_A_CALL = 4096
@@ -34,7 +34,7 @@ class Evaluator:
     """Evaluates episodes of one problem within its budget."""
 
     def __init__(
-        self, problem: PlacementProblem, penalty: StepTimePenalty, reward: str, raise_if_over: RaiseIfOver
+        self, problem: PlacementProblem, penalty: PenalisedTime, reward: str, raise_if_over: RaiseIfOver
     ) -> None:
         self._problem, self._penalty, self._reward, self._raise_if_over = problem, penalty, reward, raise_if_over
         self._rows_a_call = 16
@@ -46,17 +46,17 @@ class Evaluator:
     def evaluate(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Evaluate as many of `episodes` as the budget allows. The budget must have at least one evaluation left."""
         if self._reward == "terminal":
-            return self._evaluate_ends(episodes, counts=True)
+            return self._evaluate_ends(episodes, with_returns=True)
         return self._evaluate_states(episodes)
 
-    def _evaluate_ends(self, episodes: Episodes, *, counts: bool) -> EvaluatedEpisodes:
-        """Spend one evaluation an episode, on its end. `counts`: whether the reward needs only the ends."""
+    def _evaluate_ends(self, episodes: Episodes, *, with_returns: bool) -> EvaluatedEpisodes:
+        """Spend one evaluation an episode, on its end, which has returns if the reward needs only that."""
         episodes = episodes.first(self._problem.ledger.remaining)
         ends = episodes.ends()
         seen = self._evaluate(ends, are_episodes=True)
-        returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
-        best, least = _least(seen.penalised, ends)
-        return EvaluatedEpisodes(episodes, returns, least, float(seen.of_memory.mean()), best, seen.step_time_us)
+        returns = terminal_returns(seen.penalised, episodes.plan.steps) if with_returns else None
+        index, least = _least(seen.penalised, ends)
+        return EvaluatedEpisodes(episodes, returns, least, float(seen.of_memory.mean()), index, seen.step_time_us)
 
     def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Spend one evaluation on each distinct start and each step that moves a group, at least one an episode.
@@ -69,7 +69,7 @@ class Evaluator:
         cost = len(starts) + np.cumsum(moved.sum(axis=1))
         whole = int(np.searchsorted(cost, self._problem.ledger.remaining, side="right"))
         if whole == 0:
-            return self._evaluate_ends(episodes, counts=False)
+            return self._evaluate_ends(episodes, with_returns=False)
         episodes = episodes.first(whole)
         start_values = self._evaluate(starts)
         values = np.empty((whole, episodes.plan.steps + 1))
@@ -82,9 +82,9 @@ class Evaluator:
             values[index] = seen.penalised[state]
             of_memory[index], end_us[index] = seen.of_memory[-1], seen.step_time_us[-1]
             self._problem.context.episode(ends[index], float(end_us[index]), feasible=bool(seen.feasible[-1]))
-        best, least = _least(values[:, -1], ends)
+        index, least = _least(values[:, -1], ends)
         returns = intermediate_returns(values)
-        return EvaluatedEpisodes(episodes, returns, least, float(of_memory.mean()), best, end_us)
+        return EvaluatedEpisodes(episodes, returns, least, float(of_memory.mean()), index, end_us)
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop takes effect soon."""

@@ -5,7 +5,6 @@ clipped as in PPO (Schulman et al. 2017, section 3). One epoch is plain REINFORC
 Source: Addanki et al. 2019, section 2 and published code.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.networks.actor import Actor, ScoredDecisions
 from engine.placeto.networks.choices import index_tensor
 from engine.placeto.settings import PlacetoSettings
-from engine.settings import control
+from engine.settings import learners
 
 
 def falling(start: float, end: float, progress: float) -> float:
@@ -41,10 +40,9 @@ class UpdateNumbers:
 class Reinforce:
     """Trains one actor on its episodes."""
 
-    def __init__(self, policy: Actor, settings: PlacetoSettings, optimiser: Optimiser | None = None) -> None:
-        """`optimiser` belongs to a network that several problems share; without one a fresh one is made."""
-        self._actor, self._settings = policy, settings
-        self._optimiser = optimiser or Optimiser(policy.network, settings.learning_rate)
+    def __init__(self, actor: Actor, settings: PlacetoSettings, optimiser: Optimiser) -> None:
+        """`optimiser` is that of the actor's network, which several problems may share."""
+        self._actor, self._settings, self._optimiser = actor, settings, optimiser
 
     def update(
         self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, raise_if_over: RaiseIfOver
@@ -55,7 +53,7 @@ class Reinforce:
         """
         settings = self._settings
         falling_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
-        learning_rate = control.learning_rate(falling_rate, is_frozen=settings.frozen)
+        learning_rate = learners.learning_rate(falling_rate, is_frozen=settings.frozen)
         batch = _Batch(
             episodes,
             advantages,
@@ -71,14 +69,6 @@ class Reinforce:
             norms.append(self._optimiser.step(learning_rate, settings.gradient_norm))
             batch.close_epoch()
         return UpdateNumbers(batch.entropy, float(np.mean(norms)), learning_rate)
-
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The state of the optimiser, for `restore`."""
-        return self._optimiser.arrays()
-
-    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Load the state that `arrays` returned."""
-        self._optimiser.restore(arrays)
 
 
 class _Batch:
@@ -98,7 +88,7 @@ class _Batch:
         self._counts = torch.from_numpy(counts.astype(np.float32)).to(torch_device)
         self._counted = max(1, int(counts.sum()))
         self._entropy_sum = 0.0
-        self._decisions = self._counted if not settings.sum_over_decisions else 1
+        self._divisor = self._counted if not settings.sum_over_decisions else 1
         """divisor of the sum over the decisions"""
         self._entropy_weight, self._ratio_clip = entropy_weight, settings.ratio_clip
         self._first_epoch = True
@@ -130,4 +120,4 @@ class _Batch:
         if self._first_epoch:
             self._entropy_sum += float((entropy.detach() * self._counts[where]).sum())
         weighted = (gain + self._entropy_weight * entropy) * self._counts[where]
-        return -weighted.sum() / self._decisions
+        return -weighted.sum() / self._divisor

@@ -10,7 +10,7 @@ US_PER_SECOND = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class StepTimePenalty:
+class PenalisedTime:
     """ρ' = min(ρ + c · max over devices of missing memory, cap), in units of the reward.
 
     Published: missing memory in GB, c = 2 s per GB, cap = 10 s, one threshold for all devices. Here each device has its

@@ -40,7 +40,7 @@ def score_equally(layer: nn.Module) -> None:
         parameter.data.zero_()
 
 
-def chosen_device(name: str) -> torch.device:
+def torch_device_of(name: str) -> torch.device:
     """The torch device for the setting `torch_device`. Raises SettingsError for `cuda` on a machine without CUDA."""
     if name == "cuda" and not torch.cuda.is_available():
         raise SettingsError(

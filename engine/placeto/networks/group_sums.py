@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.files.compiled import compiled
-from engine.placeto.networks.rows import add_row, take_row
+from engine.placeto.networks.rows import add_row, subtract_row
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) 
         for step in range(steps):
             group = orders[episode, step]
             if before[episode, step] != NO_DEVICE:
-                take_row(placed[before[episode, step]], parallel[group])
+                subtract_row(placed[before[episode, step]], parallel[group])
             for device in range(devices):
                 row = sums[episode, step, device]
                 add_row(row, own[group])
@@ -141,7 +141,7 @@ def _spread_groups(
                 for member in range(member_offset[bag], member_offset[bag + 1]):
                     add_row(more[member_index[member]], row)
             if before[episode, step] != NO_DEVICE:
-                take_row(parallel[group], later[before[episode, step]])
+                subtract_row(parallel[group], later[before[episode, step]])
         for group in range(groups):
             if starts[episode, group] != NO_DEVICE:
                 add_row(parallel[group], later[starts[episode, group]])

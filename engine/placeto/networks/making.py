@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from engine.placeto.networks.actor import Actor
-from engine.placeto.networks.choices import chosen_device
+from engine.placeto.networks.choices import torch_device_of
 from engine.placeto.networks.published import PublishedActor, published_network
 from engine.placeto.networks.shared_head import SharedHead
 from engine.placeto.networks.shared_head_actor import SharedHeadActor, fresh_network, trained_network
@@ -28,7 +28,7 @@ def make_network(
     A shared head fits any number of devices; the published networks fit `devices` alone. Raises SettingsError if
     `weights` do not fit.
     """
-    torch_device = chosen_device(settings.torch_device)
+    torch_device = torch_device_of(settings.torch_device)
     if settings.network != "shared_head":
         return published_network(settings, devices, rng, torch_device, weights)
     if weights is None:
@@ -44,7 +44,7 @@ def bound_network(
     `start_times` are a feature of the published networks; other networks ignore them. Raises SettingsError for a graph
     that is too large for the network.
     """
-    torch_device = chosen_device(settings.torch_device)
+    torch_device = torch_device_of(settings.torch_device)
     if isinstance(network, SharedHead):
         return SharedHeadActor(settings, graph, network, torch_device)
     return PublishedActor(settings, graph, network, torch_device, start_times)

@@ -35,7 +35,7 @@ from engine.placeto.seeing.features import GroupGraph
 from engine.placeto.seeing.reachability import reachability
 from engine.placeto.seeing.start_times import GroupStartTimes
 from engine.placeto.settings import PlacetoSettings
-from engine.settings.control import BEST_TRIVIAL
+from engine.settings.learners import BEST_TRIVIAL
 
 FIXED_FEATURES = 5
 """time, output bytes, "is current", "already placed", start time; the one-hot device follows"""
@@ -261,7 +261,7 @@ class PublishedActor(Actor):
             if step % groups == 0:
                 decided = torch.zeros_like(decided)
             current = orders[:, step]
-            states = DecisionStates(placements, decided, current, self._on_device(starts.before(step)))
+            states = DecisionStates(placements, decided, current, self._start_tensor(starts.before(step)))
             with torch.no_grad():
                 scored = self._log_probabilities(states, plan.explore)
             chosen = choose(scored.cpu().numpy().astype(np.float64), plan.uniforms[:, step], plan.greedy[:, step])
@@ -307,10 +307,10 @@ class PublishedActor(Actor):
             index_tensor(seen.reshape(-1, groups), self.torch_device),
             torch.from_numpy(decided.reshape(-1, groups)).to(self.torch_device),
             index_tensor(orders[:, steps].T.reshape(-1), self.torch_device),
-            self._on_device(episodes.start_us[:, steps].transpose(1, 0, 2).reshape(-1, groups)),
+            self._start_tensor(episodes.start_us[:, steps].transpose(1, 0, 2).reshape(-1, groups)),
         )
 
-    def _on_device(self, start_us: NDArray[np.float32]) -> Tensor | None:
+    def _start_tensor(self, start_us: NDArray[np.float32]) -> Tensor | None:
         return torch.from_numpy(start_us).to(self.torch_device) if self._start_times is not None else None
 
     def _log_probabilities(self, states: DecisionStates, explore: float) -> Tensor:

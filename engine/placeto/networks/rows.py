@@ -18,7 +18,7 @@ def add_row(row: NDArray[np.float32], added: NDArray[np.float32]) -> None:
 
 
 @inlined
-def take_row(row: NDArray[np.float32], taken: NDArray[np.float32]) -> None:
+def subtract_row(row: NDArray[np.float32], taken: NDArray[np.float32]) -> None:
     """`row` -= `taken`, both [width]."""
     for column in range(len(row)):
         row[column] -= taken[column]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.files.compiled import compiled
-from engine.placeto.networks.rows import add_row, take_row
+from engine.placeto.networks.rows import add_row, subtract_row
 from engine.placeto.seeing.device_view import DEVICE_FEATURES, look
 from engine.placeto.seeing.episode_state import begin_episode, begin_pass, decide
 from engine.placeto.seeing.view_graph import DeviceViewGraph
@@ -74,7 +74,7 @@ def sample_episodes(
                 actions[:] = NO_DEVICE
                 return actions, views
             if state.placement[group] != NO_DEVICE:
-                take_row(on_device[state.placement[group]], head.parallel[group])
+                subtract_row(on_device[state.placement[group]], head.parallel[group])
             add_row(on_device[device], head.parallel[group])
             decide(graph, state, group, device)
             actions[episode, step] = device
@@ -166,7 +166,7 @@ def _add_relatives(
 ) -> None:
     """Correct `first` [devices, hidden], which counts all groups as parallel, for the group and its relatives."""
     if placement[group] != NO_DEVICE:
-        take_row(first[placement[group]], head.parallel[group])
+        subtract_row(first[placement[group]], head.parallel[group])
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
         other = graph.parent_index[member]
         if placement[other] != NO_DEVICE:

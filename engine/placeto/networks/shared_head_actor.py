@@ -23,7 +23,7 @@ from engine.placeto.seeing.listed_devices import SCHEDULES
 from engine.placeto.seeing.reachability import relatives
 from engine.placeto.seeing.view_graph import device_view_graph
 from engine.placeto.settings import PlacetoSettings
-from engine.settings.control import BEST_TRIVIAL
+from engine.settings.learners import BEST_TRIVIAL
 
 _NUMBERS_A_PART = 2**23
 """most members, or decisions · devices · hidden width, to sample or score at once: bounds memory to some hundred MB"""

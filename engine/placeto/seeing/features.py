@@ -12,7 +12,7 @@ from engine.placeto.seeing.two_passes import are_backward, feedback_edges, forwa
 from engine.problem import PlacementProblem
 from engine.problem.trivial import prior_scores
 from engine.search.symmetry import alike_devices
-from engine.settings.control import PUBLISHED
+from engine.settings.learners import PUBLISHED
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
 

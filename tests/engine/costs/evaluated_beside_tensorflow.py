@@ -15,10 +15,10 @@ from tensorflow.core.framework import graph_pb2, types_pb2
 from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs.tensorflow.evaluation.asking import ShapeFunctions
-from engine.costs.tensorflow.evaluation.branches import sides_of_ops
-from engine.costs.tensorflow.evaluation.known import Known, is_known
-from engine.costs.tensorflow.evaluation.walk import Evaluation, evaluate
+from engine.costs.tensorflow.inference.asking import ShapeFunctions
+from engine.costs.tensorflow.inference.branches import sides_of_ops
+from engine.costs.tensorflow.inference.known import Known, is_known
+from engine.costs.tensorflow.inference.walk import Evaluation, evaluate
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages

@@ -7,12 +7,12 @@ import numpy as np
 from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs.tensorflow.evaluation import bounds, handles
-from engine.costs.tensorflow.evaluation.asking import ShapeFunctions
-from engine.costs.tensorflow.evaluation.bounds import bounded_outputs, largest_slice
-from engine.costs.tensorflow.evaluation.handles import outputs_of
-from engine.costs.tensorflow.evaluation.known import OPEN, Items, Known, of_value
-from engine.costs.tensorflow.evaluation.queries import Calls
+from engine.costs.tensorflow.inference import bounds, handles
+from engine.costs.tensorflow.inference.asking import ShapeFunctions
+from engine.costs.tensorflow.inference.bounds import bounded_outputs, largest_slice
+from engine.costs.tensorflow.inference.handles import outputs_of
+from engine.costs.tensorflow.inference.known import OPEN, Items, Known, of_value
+from engine.costs.tensorflow.inference.queries import Calls
 from engine.events import Json
 from engine.graphs.tensorflow.messages import Message, load_messages
 

@@ -8,9 +8,9 @@ import numpy as np
 from tensorflow.core.framework import node_def_pb2, types_pb2
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs.tensorflow.evaluation.known import OPEN, Known, of_value
-from engine.costs.tensorflow.evaluation.partial_values import ARITHMETIC, MOVES, SHAPES, partly_known
-from engine.costs.tensorflow.evaluation.small_values import values_of
+from engine.costs.tensorflow.inference.known import OPEN, Known, of_value
+from engine.costs.tensorflow.inference.partial_values import ARITHMETIC, MOVES, SHAPES, partly_known
+from engine.costs.tensorflow.inference.small_values import values_of
 from engine.events import Json
 from engine.graphs.tensorflow.messages import Message
 

@@ -10,9 +10,9 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops as tensorflow_ops
 
 from engine.child.parent import ReportProgress, Results
-from engine.costs.tensorflow.evaluation.handles import a_list
-from engine.costs.tensorflow.evaluation.known import Items, Known, of_value
-from engine.costs.tensorflow.evaluation.small_values import EVALUATED, values_of
+from engine.costs.tensorflow.inference.handles import a_list
+from engine.costs.tensorflow.inference.known import Items, Known, of_value
+from engine.costs.tensorflow.inference.small_values import EVALUATED, values_of
 from engine.events import Json
 from engine.graphs.tensorflow.messages import Message
 from tests.engine.costs.small_value_cases import A_LIST, CASES, Case

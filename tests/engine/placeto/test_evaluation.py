@@ -8,12 +8,12 @@ from engine.events import Episode
 from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
 from engine.placeto.learning.evaluation import EvaluatedEpisodes, Evaluator
-from engine.placeto.learning.rewards import StepTimePenalty
+from engine.placeto.learning.rewards import PenalisedTime
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import with_memory
 from tests.engine.placeto.problems import random_problem, two_chains
 
-PENALTY = StepTimePenalty(unit_us=1000.0, penalty=2.0, cap=1e6, per_device_memory=True)
+PENALTY = PenalisedTime(unit_us=1000.0, penalty=2.0, cap=1e6, per_device_memory=True)
 
 
 def some_episodes(problem: PlacementProblem, batch: int, *, shared_start: bool, seed: int = 0) -> Episodes:

@@ -11,13 +11,18 @@ from torch import nn
 
 from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.reinforce import Reinforce, falling
 from engine.placeto.networks.actor import Actor, ScoredDecisions
-from engine.placeto.settings import make_settings
+from engine.placeto.settings import PlacetoSettings, make_settings
 
 SCORES = [0.3, -0.2, 0.9]
 ACTIONS = [[0, 1, 2, 2], [1, 1, 0, 2]]
 ADVANTAGES = np.array([[1.0, -2.0, 0.5, 3.0], [0.25, 1.0, -1.0, 2.0]])
+
+
+def reinforce_of(actor: "OneSoftmax", settings: PlacetoSettings) -> Reinforce:
+    return Reinforce(actor, settings, Optimiser(actor.network, settings.learning_rate))
 
 
 class OneSoftmax(Actor):
@@ -59,7 +64,7 @@ def gradient(monkeypatch: pytest.MonkeyPatch, given: Episodes, **settings: Any) 
 
     monkeypatch.setattr(torch.optim.Adam, "step", look)
     made = make_settings({"preset": "paper", "entropy_weight": 0.0, "gradient_norm": 1e6, **settings})
-    Reinforce(OneSoftmax(), made).update(given, ADVANTAGES, 0.0, lambda: None)
+    reinforce_of(OneSoftmax(), made).update(given, ADVANTAGES, 0.0, lambda: None)
     return np.array(seen[-1])
 
 
@@ -129,7 +134,7 @@ def test_a_later_epoch_drops_decisions_that_have_moved_far(monkeypatch: pytest.M
     made = make_settings(
         {"preset": "paper", "entropy_weight": 0.0, "gradient_norm": 1e6, "epochs": 2, "ratio_clip": 0.2}
     )
-    Reinforce(OneSoftmax(), made).update(episodes(), ADVANTAGES, 0.0, lambda: None)
+    reinforce_of(OneSoftmax(), made).update(episodes(), ADVANTAGES, 0.0, lambda: None)
     before, after = (np.exp(scores) / np.exp(scores).sum() for scores in (np.array(SCORES), np.array([0.3, -0.2, 1.9])))
     expected = np.zeros(3)
     for row in range(2):
@@ -150,7 +155,7 @@ def test_the_learning_rate_falls_linearly(progress: float, rate: float, monkeypa
 
     monkeypatch.setattr(torch.optim.Adam, "step", look)
     made = make_settings({"preset": "paper"})
-    Reinforce(OneSoftmax(), made).update(episodes(), ADVANTAGES, progress, lambda: None)
+    reinforce_of(OneSoftmax(), made).update(episodes(), ADVANTAGES, progress, lambda: None)
     assert rates == pytest.approx([rate])
 
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.placeto.learning.rewards import ReturnBaseline, StepTimePenalty, intermediate_returns, terminal_returns
+from engine.placeto.learning.rewards import PenalisedTime, ReturnBaseline, intermediate_returns, terminal_returns
 from engine.placeto.settings import make_settings
 
 GB = 10**9
 
 
 def test_the_published_penalty_is_two_seconds_per_missing_gb_up_to_ten() -> None:
-    penalty = StepTimePenalty(unit_us=1e6, penalty=2.0, cap=10.0, per_device_memory=False)
+    penalty = PenalisedTime(unit_us=1e6, penalty=2.0, cap=10.0, per_device_memory=False)
     step_time_us = np.array([1.5e6, 1.5e6, 1.5e6, 1.5e6, 30e6])
     peaks = np.array([[8, 8], [9, 1], [9, 11], [15, 0], [0, 0]]) * GB
     memory = np.array([8, 8]) * GB
@@ -20,20 +20,20 @@ def test_the_published_penalty_is_two_seconds_per_missing_gb_up_to_ten() -> None
 
 
 def test_each_device_has_its_own_memory() -> None:
-    penalty = StepTimePenalty(unit_us=1e6, penalty=2.0, cap=10.0, per_device_memory=False)
+    penalty = PenalisedTime(unit_us=1e6, penalty=2.0, cap=10.0, per_device_memory=False)
     peaks = np.array([[6, 6]]) * GB
     assert penalty.penalised(np.array([1e6]), peaks, np.array([8, 4]) * GB) == pytest.approx([5.0])
 
 
 def test_with_a_reference_missing_memory_is_a_share_of_the_device() -> None:
-    penalty = StepTimePenalty(unit_us=500.0, penalty=2.0, cap=10.0, per_device_memory=True)
+    penalty = PenalisedTime(unit_us=500.0, penalty=2.0, cap=10.0, per_device_memory=True)
     peaks = np.array([[12, 0], [0, 6]]) * GB
     assert penalty.penalised(np.array([500.0, 1000.0]), peaks, np.array([8, 4]) * GB) == pytest.approx([2.0, 3.0])
 
 
 def test_by_default_a_slow_placement_that_fits_is_better_than_a_fast_one_that_misses_a_percent() -> None:
     settings = make_settings({})
-    penalty = StepTimePenalty(1.0, settings.memory_penalty, settings.penalised_cap, per_device_memory=True)
+    penalty = PenalisedTime(1.0, settings.memory_penalty, settings.penalised_cap, per_device_memory=True)
     fits, misses = penalty.penalised(np.array([1.9, 1.0]), np.array([[1000, 0], [1010, 0]]), np.array([1000, 1000]))
     assert fits < misses < settings.penalised_cap
 

@@ -16,7 +16,7 @@ from engine.errors import SettingsError
 from engine.events import Checkpoint, Emitted, Episode, Finished, Json, NumberedEvent, Started
 from engine.placers.auto import Auto
 from engine.placers.registry import PLACERS, make_placer, policy_takers
-from engine.placeto.learning.batches import Batches
+from engine.placeto.learning.graph_training import GraphTraining
 from engine.placeto.seeing.features import GroupGraph, group_graph
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem, RunContext
@@ -293,12 +293,12 @@ def test_learning_that_starts_from_the_best_starts_from_one_device_where_no_pass
     problem.evaluate(one_device_placements(problem))
     starts: list[list[int]] = []
 
-    def begin_from(self: Batches, *passes: Any) -> None:
+    def begin_from(self: GraphTraining, *passes: Any) -> None:
         earlier(self, *passes)
         starts.append(self.start.tolist())
 
-    earlier = Batches.begin_from
-    monkeypatch.setattr(Batches, "begin_from", begin_from)
+    earlier = GraphTraining.begin_from
+    monkeypatch.setattr(GraphTraining, "begin_from", begin_from)
     placer = make_placer("placeto", {**ON_CPU, "start": "best"}, small_policy())
     placer.place(problem, np.random.default_rng(0), lambda: False)
     assert starts[-1] == [0] * 20

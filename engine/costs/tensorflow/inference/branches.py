@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.tensorflow.evaluation.known import Known
+from engine.costs.tensorflow.inference.known import Known
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import MERGES, SWITCHES
 

@@ -5,7 +5,7 @@ Source: tensorflow/core/ops/ragged_conversion_ops.cc; tensorflow/core/util/ragge
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.costs.tensorflow.evaluation.known import OPEN, Known, agreed, shape_in
+from engine.costs.tensorflow.inference.known import OPEN, Known, agreed, shape_in
 from engine.graphs.tensorflow.messages import Message
 
 ROWS, SPLITS = b"FIRST_DIM_SIZE", b"ROW_SPLITS"

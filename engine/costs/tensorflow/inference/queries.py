@@ -8,11 +8,11 @@ import numpy as np
 from tensorflow.core.framework import types_pb2
 
 from engine.costs.arithmetic import TensorOf, operations_of
-from engine.costs.tensorflow.evaluation.asking import ShapeFunctions, cleaned
-from engine.costs.tensorflow.evaluation.branches import branches_of, sides_of_ops
-from engine.costs.tensorflow.evaluation.calls import MOST_EXPANDED, CannotExpandError, Expanded, expanded, is_call
-from engine.costs.tensorflow.evaluation.known import Items, Known, shape_of_message
-from engine.costs.tensorflow.evaluation.walk import Evaluation, evaluate
+from engine.costs.tensorflow.inference.asking import ShapeFunctions, cleaned
+from engine.costs.tensorflow.inference.branches import branches_of, sides_of_ops
+from engine.costs.tensorflow.inference.calls import MOST_EXPANDED, CannotExpandError, Expanded, expanded, is_call
+from engine.costs.tensorflow.inference.known import Items, Known, shape_of_message
+from engine.costs.tensorflow.inference.walk import Evaluation, evaluate
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.messages import Message

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.tensorflow.evaluation.known import OPEN, Known, numpy_type
-from engine.costs.tensorflow.evaluation.small_values import values_of
+from engine.costs.tensorflow.inference.known import OPEN, Known, numpy_type
+from engine.costs.tensorflow.inference.small_values import values_of
 from engine.graphs.tensorflow.messages import Message
 
 Partial: TypeAlias = NDArray[np.int64]

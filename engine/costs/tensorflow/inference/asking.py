@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import ops as tensorflow_ops
 
-from engine.costs.tensorflow.evaluation.known import OPEN, Known, KnownShape, KnownValue
+from engine.costs.tensorflow.inference.known import OPEN, Known, KnownShape, KnownValue
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 

@@ -8,7 +8,7 @@ product's reshape shows the number of columns of the product's matrix.
 import math
 from collections.abc import Callable, Sequence
 
-from engine.costs.tensorflow.evaluation.known import Items, Known, is_known
+from engine.costs.tensorflow.inference.known import Items, Known, is_known
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, READS
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from engine.costs.tensorflow.evaluation.known import OPEN, Known, KnownShape, is_known
+from engine.costs.tensorflow.inference.known import OPEN, Known, KnownShape, is_known
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import INPUTS, READS, VARIABLES
 

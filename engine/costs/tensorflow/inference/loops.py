@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.costs.tensorflow.evaluation.known import Known
+from engine.costs.tensorflow.inference.known import Known
 from engine.graphs.reading_options import MOST_TRIPS
 from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message

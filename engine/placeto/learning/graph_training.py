@@ -13,7 +13,7 @@ from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.learning.evaluation import EvaluatedEpisodes, Evaluator
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.reinforce import Reinforce, falling
-from engine.placeto.learning.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
+from engine.placeto.learning.rewards import US_PER_SECOND, PenalisedTime, ReturnBaseline
 from engine.placeto.networks.making import bound_network, start_times_for
 from engine.placeto.seeing.features import GroupGraph, fastest_device_placement, group_graph
 from engine.placeto.settings import PlacetoSettings
@@ -25,14 +25,14 @@ VALUES = ("best_value", "start_value")
 """names of the numbers in a graph's saved state"""
 
 
-def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:
+def penalised_time(settings: PlacetoSettings, graph: GroupGraph) -> PenalisedTime:
     """The penalty by which `settings` count step times and missing memory on `graph`."""
     by_reference = settings.reward_unit == "reference"
     unit_us = graph.reference_us if by_reference else US_PER_SECOND
-    return StepTimePenalty(unit_us, settings.memory_penalty, settings.penalised_cap, per_device_memory=by_reference)
+    return PenalisedTime(unit_us, settings.memory_penalty, settings.penalised_cap, per_device_memory=by_reference)
 
 
-class Batches:
+class GraphTraining:
     """A network in training on one graph: its return baseline, its start and its best placement are the graph's own.
 
     The network and its optimiser may belong to several graphs, whose batches take turns. A batch is `decide`, then
@@ -51,7 +51,7 @@ class Batches:
         graph = group_graph(problem, settings.prior)
         self._problem, self._settings, self._graph = problem, settings, graph
         self._raise_if_over = raise_if_over
-        self._penalty = step_time_penalty(settings, graph)
+        self._penalty = penalised_time(settings, graph)
         self._evaluator = Evaluator(problem, self._penalty, settings.reward, raise_if_over)
         self.actor = bound_network(settings, graph, network, start_times_for(settings, problem))
         """the network on this graph, with its present weights"""

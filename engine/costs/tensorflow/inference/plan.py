@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from engine.costs.tensorflow.evaluation.loops import NEXTS, Loop, Path, frame_of_ops
+from engine.costs.tensorflow.inference.loops import NEXTS, Loop, Path, frame_of_ops
 from engine.graphs.tensorflow.input_texts import producer_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, MERGES

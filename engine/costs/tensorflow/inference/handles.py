@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
-from engine.costs.tensorflow.evaluation import containers, ragged
-from engine.costs.tensorflow.evaluation.containers import Outputs
-from engine.costs.tensorflow.evaluation.known import (
+from engine.costs.tensorflow.inference import containers, ragged
+from engine.costs.tensorflow.inference.containers import Outputs
+from engine.costs.tensorflow.inference.known import (
     OPEN,
     Items,
     Known,

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
-from engine.costs.tensorflow.evaluation import handles
-from engine.costs.tensorflow.evaluation.asking import ShapeFunctions, cleaned
-from engine.costs.tensorflow.evaluation.bounds import NOT_OF_DATA, bounded_outputs, closed_length, largest_slice
-from engine.costs.tensorflow.evaluation.captured import CapturedShapes
-from engine.costs.tensorflow.evaluation.known import (
+from engine.costs.tensorflow.inference import handles
+from engine.costs.tensorflow.inference.asking import ShapeFunctions, cleaned
+from engine.costs.tensorflow.inference.bounds import NOT_OF_DATA, bounded_outputs, closed_length, largest_slice
+from engine.costs.tensorflow.inference.captured import CapturedShapes
+from engine.costs.tensorflow.inference.known import (
     OPEN,
     UNKNOWN,
     Items,
@@ -32,10 +32,10 @@ from engine.costs.tensorflow.evaluation.known import (
     together,
     value_of_constant,
 )
-from engine.costs.tensorflow.evaluation.loops import NEXTS, Loop, Path, Trips
-from engine.costs.tensorflow.evaluation.partial_values import partly_known
-from engine.costs.tensorflow.evaluation.plan import plan_of
-from engine.costs.tensorflow.evaluation.small_values import values_of
+from engine.costs.tensorflow.inference.loops import NEXTS, Loop, Path, Trips
+from engine.costs.tensorflow.inference.partial_values import partly_known
+from engine.costs.tensorflow.inference.plan import plan_of
+from engine.costs.tensorflow.inference.small_values import values_of
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
 from engine.graphs.tensorflow.graphdef_types import NodeTypes
 from engine.graphs.tensorflow.input_texts import producer_of

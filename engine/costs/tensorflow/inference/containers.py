@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tensorflow.core.framework import types_pb2
 
-from engine.costs.tensorflow.evaluation.known import OPEN, UNKNOWN, Items, Known, KnownShape, is_known, shape_of_message
+from engine.costs.tensorflow.inference.known import OPEN, UNKNOWN, Items, Known, KnownShape, is_known, shape_of_message
 from engine.graphs.tensorflow.messages import Message
 
 Outputs: TypeAlias = Sequence[Known]

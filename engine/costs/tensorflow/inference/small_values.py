@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.costs.tensorflow.evaluation.known import MOST_ELEMENTS, Known, KnownValue, is_known, numpy_type
+from engine.costs.tensorflow.inference.known import MOST_ELEMENTS, Known, KnownValue, is_known, numpy_type
 from engine.graphs.tensorflow.messages import Message
 
 Values: TypeAlias = Sequence[KnownValue | None] | None
