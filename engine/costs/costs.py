@@ -13,8 +13,8 @@ from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
 OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER = -1, -2, -3
-"""of an output: a buffer of its own, made by its op; that of a variable, whose bytes are among the persistent ones, or a
-list that is filled from here on, whose bytes are among the contents; one of its own that is there the whole step"""
+"""of an output: a buffer of its own, made by its op; that of a variable, whose bytes are among the persistent ones, or
+a list that is filled from here on, whose bytes are among the contents; one of its own that is there the whole step"""
 THERE_ALWAYS = (PERSISTENT_BUFFER, STEP_BUFFER)
 """buffers that a device holds during the whole step, whoever needs them"""
 ANY_KIND = "*"
