@@ -22,7 +22,7 @@ from engine.placeto.networks.making import make_actor
 from engine.placeto.seeing.features import group_graph
 from engine.placeto.traversals import visiting_orders
 from engine.problem import Budget, PlacementProblem
-from experiments.grid import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement, measure_cells_here
 from experiments.keeping.statistics import mean_over
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.passes import SAMPLES, ends_from_one_device
@@ -103,19 +103,21 @@ def run(folder: Path, report: ReportLine) -> str:
     """Train twice a seed, write `folder`/learning_curve.{md,png}, and return the page."""
     kept = KeptResults(folder / "kept" / "learning_curve.jsonl")
     prepared = prepared_graph(report)
-    for seed in SEEDS:
-        for frozen in (False, True):
-            if _key(seed, frozen=frozen) not in kept:
-                curve = trained(prepared, seed, frozen=frozen)
-                kept.add(_key(seed, frozen=frozen), dataclasses.asdict(curve))
-                report(f"seed {seed}{', frozen' * frozen}: {curve.processor_seconds:.0f} s")
-    if _random_key() not in kept:
-        kept.add(_random_key(), dataclasses.asdict(yardsticks(problem_on(prepared, CLUSTER, EVALUATIONS))))
-    pairs = [Pair(*(Curve(**kept[_key(seed, frozen=frozen)]) for frozen in (False, True))) for seed in SEEDS]
-    sticks = Yardsticks(**kept[_random_key()])
+    cells = {(seed, frozen): _key(seed, frozen=frozen) for seed in SEEDS for frozen in (False, True)}
+    curves = measure_cells_here(
+        kept, cells, lambda cell: dataclasses.asdict(trained(prepared, cell[0], frozen=cell[1])), report
+    )
+    of_random = measure_cells_here(
+        kept,
+        {"random": _random_key()},
+        lambda _: dataclasses.asdict(yardsticks(problem_on(prepared, CLUSTER, EVALUATIONS))),
+        report,
+    )
+    pairs = [Pair(*(Curve(**curves[seed, frozen]) for frozen in (False, True))) for seed in SEEDS]
+    sticks = Yardsticks(**of_random["random"])
     _draw(pairs, sticks, folder / "learning_curve.png")
-    keys = [_random_key(), *(_key(seed, frozen=frozen) for seed in SEEDS for frozen in (False, True))]
-    return write_page(folder, "learning_curve", page(prepared, pairs, sticks, kept.made(keys)))
+    made = kept.made([_random_key(), *cells.values()])
+    return write_page(folder, "learning_curve", page(prepared, pairs, sticks, made))
 
 
 def _key(seed: int, *, frozen: bool) -> Measurement:

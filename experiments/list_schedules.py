@@ -25,7 +25,7 @@ from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, tasks_of_p
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.best_found import best_one_device_us
 from experiments.family_graphs import first_graphs, first_names
-from experiments.grid import KeptResults
+from experiments.grid import KeptResults, measure_cells_here
 from experiments.keeping.statistics import mean_over
 from experiments.keeping.yardstick import YARDSTICK, BestKnown, Yardstick, days_of, key_of
 from experiments.pages import ReportLine, table_of_figures, write_page
@@ -67,6 +67,9 @@ class ScheduledGraph:
     cluster: str
     make: Callable[[], api.PreparedGraph]
 
+    def __str__(self) -> str:
+        return f"{self.graph} on {self.cluster}"
+
     @property
     def key(self) -> dict[str, api.Json]:
         return {"of": self.of, "graph": self.graph, "cluster": self.cluster}
@@ -84,12 +87,11 @@ def run(folder: Path, report: ReportLine) -> str:
     """Schedule the graphs that are not known yet, write the page, and return it."""
     kept = KeptResults(folder / "kept" / "list_schedules.jsonl")
     every = list(scheduled_graphs(report))
-    for each in every:
-        if each.key not in kept:
-            report(f"{each.graph} on {each.cluster}")
-            kept.add(each.key, result_of(each.make(), each.cluster))
+    results = measure_cells_here(
+        kept, {each: each.key for each in every}, lambda each: result_of(each.make(), each.cluster), report
+    )
     lines = Yardstick(folder / YARDSTICK.name).lines()
-    found = {(each.of, each.graph, each.cluster): with_best_known(kept[each.key], lines) for each in every}
+    found = {(each.of, each.graph, each.cluster): with_best_known(row, lines) for each, row in results.items()}
     return write_page(
         folder, "list_schedules", page(found, kept.made(each.key for each in every), _known_words(kept, every, lines))
     )

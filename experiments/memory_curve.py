@@ -10,14 +10,17 @@ within the memory through a penalty on the step time.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
 from engine import VERSION, api
 from engine.errors import InfeasibleError
-from experiments.grid import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement, measure_cells_here
 from experiments.k80_measured import KIND, NMT_BATCH, NMT_GPUS
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.problems import problem_on
@@ -47,6 +50,7 @@ VARIANTS = (
     MemoryVariant("paper", 20_000, {"preset": "paper", "penalised_cap": CAP}),
     MemoryVariant("paper, frozen", 20_000, {"preset": "paper", "penalised_cap": CAP, "frozen": True}),
 )
+VARIANT_OF = {variant.label: variant for variant in VARIANTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,42 +71,46 @@ class LearnedMemory:
 def run(folder: Path, report: ReportLine) -> str:
     """Train where a result is missing, write `folder`/memory_curve.{md,png}, and return the page."""
     kept = KeptResults(folder / "kept" / "memory_curve.jsonl")
-    for graph in NMT_GPUS:
-        missing = [(variant, seed) for variant, seed in _turns() if _key(graph, variant, seed) not in kept]
-        prepared = prepared_zoo_graph(graph, report, {"batch": NMT_BATCH}) if missing else None
-        for variant, seed in missing:
-            assert prepared is not None
-            report(f"{graph}, {variant.label}, seed {seed}")
-            curve = memory_curve(prepared, _cluster(graph), variant, seed)
-            kept.add(_key(graph, variant, seed), asdict(curve))
-    keys = [_key(graph, variant, seed) for graph in NMT_GPUS for variant, seed in _turns()]
-    found = {
-        (graph, variant.label): [LearnedMemory(**kept[_key(graph, variant, seed)]) for seed in SEEDS]
-        for graph in NMT_GPUS
-        for variant in VARIANTS
-    }
+    cells = {each: each.key() for each in (Turn(*of) for of in product(NMT_GPUS, VARIANT_OF, SEEDS))}
+    prepared = cache(partial(prepared_zoo_graph, report=report, settings={"batch": NMT_BATCH}))
+
+    def train(turn: Turn) -> dict[str, api.Json]:
+        return asdict(memory_curve(prepared(turn.graph), _cluster(turn.graph), VARIANT_OF[turn.label], turn.seed))
+
+    found: dict[tuple[str, str], list[LearnedMemory]] = {}
+    for turn, row in measure_cells_here(kept, cells, train, report).items():
+        found.setdefault((turn.graph, turn.label), []).append(LearnedMemory(**row))
     _draw(found, folder / "memory_curve.png")
-    return write_page(folder, "memory_curve", _page(found, kept.made(keys)))
-
-
-def _turns() -> list[tuple[MemoryVariant, int]]:
-    return [(variant, seed) for variant in VARIANTS for seed in SEEDS]
+    return write_page(folder, "memory_curve", _page(found, kept.made(cells.values())))
 
 
 def _cluster(graph: str) -> str:
     return f"{NMT_GPUS[graph]}x{KIND}"
 
 
-def _key(graph: str, variant: MemoryVariant, seed: int) -> Measurement:
-    settings: api.Json = dict(variant.settings)
-    return {
-        "graph": graph,
-        "batch": NMT_BATCH,
-        "cluster": _cluster(graph),
-        "settings": settings,
-        "evaluations": variant.evaluations,
-        "seed": seed,
-    }
+class Turn(NamedTuple):
+    """A training of a variant on a graph."""
+
+    graph: str
+    label: str
+    """of the variant"""
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.graph}, {self.label}, seed {self.seed}"
+
+    def key(self) -> Measurement:
+        """What its result depends on."""
+        variant = VARIANT_OF[self.label]
+        settings: api.Json = dict(variant.settings)
+        return {
+            "graph": self.graph,
+            "batch": NMT_BATCH,
+            "cluster": _cluster(self.graph),
+            "settings": settings,
+            "evaluations": variant.evaluations,
+            "seed": self.seed,
+        }
 
 
 def memory_curve(prepared: api.PreparedGraph, cluster: str, variant: MemoryVariant, seed: int) -> LearnedMemory:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from engine import api
 from engine.errors import PlacetoError
 from experiments import looped_training
-from experiments.grid import KeptResults, of_any_code
+from experiments.grid import KeptResults, measure_cells_here, of_any_code
 from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page
 
@@ -38,6 +38,12 @@ class MeasuredModel:
     settings: Mapping[str, api.Json] = field(default_factory=dict)
     from_keras: bool = False
     """whether it is a model of the suite"""
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __hash__(self) -> int:
+        return hash(self.words)
 
     @property
     def key(self) -> dict[str, api.Json]:
@@ -80,14 +86,12 @@ def run(folder: Path, report: ReportLine) -> str:
     """Measure what is missing, write `folder`/memory_peaks.md, and return the page; a graph that fails has no row."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     for graph in GRAPHS:
-        if graph.key not in kept:
-            try:
-                kept.add(graph.key, measured(graph))
-            except PlacetoError as error:  # such as a step that does not end in time on a busy machine
-                report(f"{graph.words}: {error}")
-                continue
-            report(f"{graph.words}: {kept[graph.key]}")
-            write_page(folder, NAME, page(kept))
+        try:
+            measure_cells_here(kept, {graph: graph.key}, measured, report)
+        except PlacetoError as error:  # such as a step that does not end in time on a busy machine
+            report(f"{graph.words}: {error}")
+            continue
+        write_page(folder, NAME, page(kept))
     return write_page(folder, NAME, page(kept))
 
 

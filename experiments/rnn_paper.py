@@ -29,7 +29,7 @@ from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from experiments.best_found import best_one_device_us
 from experiments.folders import CACHE
-from experiments.grid import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement, measure_cells_here
 from experiments.keeping.code_state import code_state
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on
@@ -129,18 +129,20 @@ def run(folder: Path, report: ReportLine) -> str:
     """Train with each preset, a tenth at a time, write `folder`/rnn_paper.md after each, and return the page."""
     kept = KeptResults(folder / "kept" / "rnn_paper.jsonl")
     problem = problem_on(prepared_graph(report), CLUSTER)
-    if _key("random", {}) not in kept:
-        kept.add(_key("random", {}), dataclasses.asdict(drawn_at_random(problem, EVALUATIONS)))
+    at_random = {"random": _key("random", {})}
+    measure_cells_here(kept, at_random, lambda _: dataclasses.asdict(drawn_at_random(problem, EVALUATIONS)), report)
     one_device_us = best_one_device_us(problem)
     for preset in PRESETS:
         for tenth in range(1, TENTHS + 1):
-            key = _key("rnn", {"preset": preset}, tenth)
-            if key not in kept:
-                drawn = trained_tenth(problem, {"preset": preset}, tenth, EVALUATIONS, STATES)
-                kept.add(key, dataclasses.asdict(drawn))
-                report(f"{preset}, tenth {tenth}: {drawn}")
-                write_page(folder, "rnn_paper", page(kept, one_device_us))
+            cells = {(preset, tenth): _key("rnn", {"preset": preset}, tenth)}
+            measure_cells_here(kept, cells, lambda cell: _tenth(problem, *cell), report)
+            write_page(folder, "rnn_paper", page(kept, one_device_us))
     return write_page(folder, "rnn_paper", page(kept, one_device_us))
+
+
+def _tenth(problem: PlacementProblem, preset: str, tenth: int) -> dict[str, Json]:
+    """What is kept of a tenth."""
+    return dataclasses.asdict(trained_tenth(problem, {"preset": preset}, tenth, EVALUATIONS, STATES))
 
 
 def _key(method: str, settings: dict[str, Json], tenth: int | None = None) -> Measurement:

@@ -8,7 +8,7 @@ kept/verdicts.jsonl there, so a second call continues where the first stopped.
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine import VERSION, api
 from engine.zoo import ZOO
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.family_graphs import first_graphs
-from experiments.grid import KeptResults, Measurement
+from experiments.grid import KeptResults, Measurement, measure_cells_here
 from experiments.keras_files import OPTIONS, keras_file
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 
@@ -60,16 +60,20 @@ def run(folder: Path, report: ReportLine) -> str:
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     every = [*subjects()]
     for subject in reversed(every):  # small graphs first
-        missing = [cluster for cluster in CLUSTERS if subject.key(cluster) not in kept]
-        if not missing:
-            continue
-        report(f"reading {subject.kind} {subject.name}")
-        prepared = subject.prepare()
-        for cluster in missing:
-            kept.add(subject.key(cluster), row_of(prepared, cluster))
-            report(f"{subject.kind} {subject.name} on {cluster}: {kept[subject.key(cluster)]['verdict']['sentence']}")
+        measure(kept, subject, report)
         written(folder, kept, every)
     return written(folder, kept, every)
+
+
+def measure(kept: KeptResults, subject: Subject, report: ReportLine) -> None:
+    """The rows of one graph that `kept` lacks; the graph is read once, if at all."""
+    prepared = cache(subject.prepare)
+    cells = {cluster: subject.key(cluster) for cluster in CLUSTERS}
+
+    def report_cluster(cluster: str) -> None:
+        report(f"{subject.kind} {subject.name} on {cluster}")
+
+    measure_cells_here(kept, cells, lambda cluster: row_of(prepared(), cluster), report_cluster)
 
 
 def written(folder: Path, kept: KeptResults, every: Sequence[Subject]) -> str:

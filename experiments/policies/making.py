@@ -1,10 +1,10 @@
-"""Policies for experiments: each trained in a child and kept in the work folder; a second call continues."""
+"""Policies for experiments: each trained in a child and kept in the work folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.policies.course import train_policy
@@ -12,21 +12,35 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem, TrainingProgress
 from experiments.folders import below_root
+from experiments.grid import MadeFiles, Measurement, measure_cells
+from experiments.keeping.code_state import code_state
+from experiments.pages import ReportLine
 from experiments.policies.problems import graphs_of, training_problems
-from experiments.policies.scope import ExperimentScope, make_scope
+from experiments.policies.scope import ExperimentScope, digest, make_scope
 
 
-def policy_path(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> Path:
-    """The file of the policy of `families` with `seed`."""
-    return below_root(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
+def policy_path(scope: ExperimentScope, families: Sequence[str], seed: int) -> Path:
+    """The file of the policy of `families` with `seed`, for the present state of the code."""
+    known = digest([code_state(), scope.training_key(tuple(families))])
+    return below_root(scope.work) / f"{'-'.join(families)}-{seed}-{known}.safetensors"
 
 
-def make_policy(scope: ExperimentScope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
-    """Train the policy in a child, unless its file exists. `scope` was made from `settings`."""
-    if not policy_path(scope, families, seed).exists():
-        order: dict[str, Json] = {"settings": settings, "families": list(families), "seed": seed}
-        task = f"training on {' and '.join(families)}, seed {seed}"
-        run_in_child("experiments.policies.making:in_child", order, BUDGETED_LIMITS, task=task)
+def make_policies(
+    scope: ExperimentScope, settings: dict[str, Json], every: Sequence[tuple[str, ...]], report: ReportLine
+) -> None:
+    """Train the policies of all `every` families and seeds that have no file. `scope` was made from `settings`."""
+    cells: dict[str, Measurement] = {
+        f"trained on {' and '.join(families)}, seed {seed}": {"families": list(families), "seed": seed}
+        for seed in range(scope.seeds)
+        for families in every
+    }
+
+    def path_of(key: Measurement) -> Path:
+        order: dict[str, Any] = dict(key)
+        return policy_path(scope, order["families"], order["seed"])
+
+    function, beside = "experiments.policies.making:in_child", {"settings": settings}
+    measure_cells(MadeFiles(path_of), function, cells, scope.processes, report, beside=beside)
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -1,25 +1,26 @@
-"""Measures policies and other methods on held-out graphs: one child for each graph, one file for each row."""
+"""Measures policies and other methods on held-out graphs: one child for each graph."""
 
-import json
 import time
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.files.whole_files import write_whole
 from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from experiments.best_found import ledger_of_run
 from experiments.folders import below_root
+from experiments.grid import KEYS, RESULT, KeptResults, Measurement, measure_cells
 from experiments.keeping.yardstick import FoundBy, Yardstick, key_of
+from experiments.pages import ReportLine
 from experiments.policies.making import read_policy
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope, make_scope
@@ -58,52 +59,69 @@ class Proposed:
     """of the greedy pass alone, features included"""
 
 
-def compared_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
-    """The file of the row."""
-    return below_root(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
+class PolicyCell(NamedTuple):
+    """A held-out graph on a cluster: where a policy is measured, or all other methods if `families` is empty."""
+
+    set: str
+    """of the graph (held_out.py), or the zoo"""
+    index: int
+    """of the graph in its set"""
+    graph: str
+    cluster: str
+    families: tuple[str, ...] = ()
+    """of the policy's training"""
+    seed: int = 0
+
+    @property
+    def child(self) -> str:
+        """What one child measures: all that is missing on a graph."""
+        return f"measuring on graph {self.index} of {self.set}"
+
+    def key(self, scope: ExperimentScope) -> Measurement:
+        """All that the row depends on."""
+        on = {"graph": self.graph, "cluster": self.cluster}
+        if not self.families:
+            searched = {"search_seconds": float(scope.search_seconds), "slow_methods": scope.slow_methods}
+            return {"of": "compared", **on, **searched}
+        trained: dict[str, Json] = {"families": list(self.families), "training": scope.training_key(self.families)}
+        return {"of": "proposed", **on, **trained, "seed": self.seed, "samples": scope.samples}
 
 
-def proposed_path(scope: ExperimentScope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
-    """The file of the row."""
-    key = scope.training_key(families, "samples")
-    return below_root(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
+def measure(
+    kept: KeptResults,
+    scope: ExperimentScope,
+    settings: dict[str, Json],
+    cells: Sequence[PolicyCell],
+    report: ReportLine,
+) -> None:
+    """Measure the rows that `kept` lacks; `scope` was made from `settings`."""
 
+    def beside(cell: PolicyCell) -> dict[str, Json]:
+        return {"settings": settings, "family": cell.set, "index": cell.index}
 
-def measure(settings: dict[str, Json], family: str, index: int, trained: list[tuple[str, ...]]) -> None:
-    """Measure the missing rows of the held-out graph `index` of `family`, on all clusters.
-
-    `settings` are the scope's; `trained` lists the training families of the policies, each measured with every seed.
-    """
-    order: dict[str, Json] = {
-        "settings": settings,
-        "family": family,
-        "index": index,
-        "trained": [list(names) for names in trained],
-    }
-    task = f"measuring on graph {index} of {family}"
-    run_in_child("experiments.policies.measuring:in_child", order, BUDGETED_LIMITS, task=task)
+    keys = {cell: cell.key(scope) for cell in cells}
+    function = "experiments.policies.measuring:in_child"
+    measure_cells(kept, function, keys, scope.processes, report, beside=beside, together=lambda cell: cell.child)
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Measure one graph on all clusters, and write each row at once."""
+    """A row for each of the `keys`, all on one graph."""
     order: dict[str, Any] = dict(arguments)
     scope = make_scope(order["settings"])
     graph = graphs_of(scope, order["family"], "test")[order["index"]]
-    for cluster in scope.cluster_names:
-        problem = problem_of(graph, cluster, time.process_time).problem
+    problems = {cluster: problem_of(graph, cluster, time.process_time).problem for cluster in scope.cluster_names}
+    rows: list[Json] = []
+    for key in order[KEYS]:
+        cluster, problem = key["cluster"], problems[key["cluster"]]
         offers = Offers(Yardstick(below_root(scope.yardstick)), f"{graph[0]} on {cluster}")
-        path = compared_path(scope, graph[0], cluster)
-        if not path.exists():
-            row = Compared(graph[0], cluster, _compared(problem, scope, offers), key_of(problem))
-            write_whole(path, json.dumps(asdict(row)).encode())
-        for families in map(tuple, order["trained"]):
-            for seed in range(scope.seeds):
-                path = proposed_path(scope, graph[0], cluster, families, seed)
-                if not path.exists():
-                    policy = read_policy(scope, families, seed)
-                    times = _proposed(problem, policy, scope.samples, seed, offers)
-                    write_whole(path, json.dumps(asdict(Proposed(graph[0], cluster, families, seed, *times))).encode())
-    return {}, {}
+        if key["of"] == "compared":
+            reached = _compared(problem, scope, offers)
+            rows.append(asdict(Compared(graph[0], cluster, reached, key_of(problem))))
+        else:
+            families, seed = tuple(key["families"]), key["seed"]
+            times = _proposed(problem, read_policy(scope, families, seed), scope.samples, seed, offers)
+            rows.append(asdict(Proposed(graph[0], cluster, families, seed, *times)))
+    return {}, {RESULT: rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +187,6 @@ def _best_us(problem: PlacementProblem, placements: NDArray[np.int32]) -> float 
     return float(evaluations.step_time_us[feasible].min()) if feasible.any() else None
 
 
-def read_compared(path: Path) -> Compared:
-    """A row from its file."""
-    return Compared(**json.loads(path.read_bytes()))
-
-
-def read_proposed(path: Path) -> Proposed:
-    """A row from its file."""
-    known = json.loads(path.read_bytes())
-    return Proposed(**{**known, "families": tuple(known["families"])})
+def proposed_of(row: Mapping[str, Any]) -> Proposed:
+    """A kept row."""
+    return Proposed(**{**row, "families": tuple(row["families"])})

@@ -1,26 +1,18 @@
-"""Trains and measures the policies of an experiment in several children at once, and writes the rows and the page."""
+"""The cells of the experiments with policies: what is trained and measured, and the rows of their pages."""
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from engine.events import Json
+from experiments.grid import KeptResults
 from experiments.pages import ReportLine, write_page, write_rows
 from experiments.policies.held_out import family_and_seed
-from experiments.policies.making import make_policy
-from experiments.policies.measuring import (
-    Compared,
-    Proposed,
-    compared_path,
-    measure,
-    proposed_path,
-    read_compared,
-    read_proposed,
-)
+from experiments.policies.making import make_policies
+from experiments.policies.measuring import Compared, PolicyCell, Proposed, measure, proposed_of
 from experiments.policies.page import PolicyRows, gaps, to_the_search
 from experiments.policies.problems import held_out_names
-from experiments.policies.rnn import measure_rnn, read_rnn
+from experiments.policies.rnn import RnnCell, measure_rnns
 from experiments.policies.scope import ExperimentScope
 
 NARROWEST, WIDEST = -0.15, 1.5
@@ -67,7 +59,13 @@ Families = tuple[str, ...]
 """the training families of a policy"""
 
 
+def kept_rows(folder: Path) -> KeptResults:
+    """The rows of all experiments with policies."""
+    return KeptResults(folder / "kept" / "policies.jsonl")
+
+
 def carry_out(
+    kept: KeptResults,
     scope: ExperimentScope,
     settings: dict[str, Json],
     tested: Mapping[str, list[Families]],
@@ -75,59 +73,40 @@ def carry_out(
     *,
     with_rnn: bool = False,
 ) -> None:
-    """Train and measure what the work folder lacks: on each set of `tested`, the policies of its training families.
-
-    All work is one queue, so that no process waits while another trains; measurements come after the trainings.
-    """
-    graphs = {family: held_out_names(scope, family) for family in tested}
-    every = list(dict.fromkeys(families for of in tested.values() for families in of))
-    most = max(len(names) for names in graphs.values())
-
-    def make(families: Families, seed: int) -> None:
-        make_policy(scope, settings, families, seed)
-        report(f"trained on {' and '.join(families)}, seed {seed}")
-
-    def train_rnn(family: str, cluster: str) -> None:
-        measure_rnn(scope, settings, family, cluster)
-        report(f"the RNN on {family}, {cluster}")
-
-    def measure_graph(family: str, index: int) -> None:
-        for families in tested[family]:
-            for seed in range(scope.seeds):
-                made[families, seed].result()
-        measure(settings, family, index, tested[family])
-        report(f"measured on {graphs[family][index]}")
-
-    with ThreadPoolExecutor(scope.processes) as pool:
-        made = {
-            (families, seed): pool.submit(make, families, seed) for seed in range(scope.seeds) for families in every
-        }
-        learned = dict.fromkeys(family_and_seed(name)[0] for name in tested)
-        others = [
-            pool.submit(train_rnn, family, cluster) for family in learned for cluster in scope.cluster_names if with_rnn
-        ]
-        measurements = [
-            pool.submit(measure_graph, family, index)
-            for index in range(most)
-            for family in tested
-            if index < len(graphs[family])
-        ]
-        for future in (*made.values(), *others, *measurements):
-            future.result()
+    """Train what has no file, and measure what `kept` lacks: on each set of `tested`, the policies of its families."""
+    make_policies(scope, settings, list(dict.fromkeys(families for of in tested.values() for families in of)), report)
+    if with_rnn:
+        measure_rnns(kept, scope, settings, dict.fromkeys(family_and_seed(name)[0] for name in tested), report)
+    cells = [cell for name, every in tested.items() for cell in cells_of(scope, name, every)]
+    measure(kept, scope, settings, sorted(cells, key=lambda cell: cell.index), report)
 
 
-def rows_of(scope: ExperimentScope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
-    """All rows of the held-out graphs of `family` for the policies trained on `trained_on`."""
+def cells_of(scope: ExperimentScope, name: str, every: Iterable[Families]) -> Iterator[PolicyCell]:
+    """What is measured on the set `name` for the policies trained on each of `every`: a graph after the other."""
+    trained = list(every)
+    for index, graph in enumerate(held_out_names(scope, name)):
+        for cluster in scope.cluster_names:
+            yield PolicyCell(name, index, graph, cluster)
+            for families in trained:
+                for seed in range(scope.seeds):
+                    yield PolicyCell(name, index, graph, cluster, families, seed)
+
+
+def rows_of(
+    kept: KeptResults, scope: ExperimentScope, name: str, trained_on: Families, *, with_rnn: bool = False
+) -> PolicyRows:
+    """All rows of the held-out graphs of the set `name` for the policies trained on `trained_on`."""
     compared: list[Compared] = []
     proposed: list[Proposed] = []
-    for graph in held_out_names(scope, family):
-        for cluster in scope.cluster_names:
-            row = read_compared(compared_path(scope, graph, cluster))
-            if with_rnn:
-                row.reached["rnn"] = read_rnn(scope, graph, cluster)
-            compared.append(row)
-            paths = [proposed_path(scope, graph, cluster, trained_on, seed) for seed in range(scope.seeds)]
-            proposed += [read_proposed(path) for path in paths]
+    for cell in cells_of(scope, name, [trained_on]):
+        row = kept[cell.key(scope)]
+        if cell.families:
+            proposed.append(proposed_of(row))
+            continue
+        compared.append(Compared(**{**row, "reached": dict(row["reached"])}))
+        if with_rnn:
+            rnn = RnnCell(family_and_seed(name)[0], cell.graph, cell.cluster)
+            compared[-1].reached["rnn"] = kept[rnn.key(scope)]
     return PolicyRows(compared, proposed)
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
@@ -18,8 +17,6 @@ from experiments.folders import ROOT
 from experiments.keeping.yardstick import YARDSTICK
 from experiments.policies.held_out import require_open
 
-RECIPE = 3
-"""raise it with a change of a method's answers within one version of the engine, so that files are made again"""
 DIGITS = 12
 """of a digest in a file's name"""
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
@@ -120,12 +117,11 @@ class ExperimentScope:
         return make_training_settings({"seconds": float(self.train_seconds), "torch_device": "cpu"})
 
     def key(self, *fields: str) -> str:
-        """A digest of the versions and `fields`: all that a file in the work folder depends on."""
-        known: list[Json] = [[name, _number_or_text(getattr(self, name))] for name in fields]
-        return digest([VERSION, RECIPE, *known])
+        """A digest of `fields`."""
+        return digest([[name, _number_or_text(getattr(self, name))] for name in fields])
 
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
-        """The same for a file that depends on a training on `families`, with all of the training's settings."""
+        """The same for what depends on a training on `families`, with all of the training's settings."""
         scope = self.of(families)
         key = scope.key("clusters", "train_graphs", *fields)
         return digest([key, POLICY_VERSION, asdict(scope.training_settings())])

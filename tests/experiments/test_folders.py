@@ -6,7 +6,6 @@ from experiments import fidelity, leveled, own_best, rnn_paper
 from experiments.folders import CACHE, ROOT, below_root
 from experiments.keeping.yardstick import YARDSTICK
 from experiments.policies.making import policy_path
-from experiments.policies.measuring import compared_path
 from experiments.policies.scope import ExperimentScope
 from experiments.published import trainings
 from tests.models import table
@@ -14,7 +13,7 @@ from tests.models import table
 
 def test_all_folders_of_work_are_whole_paths(tmp_path: Path) -> None:
     scope = ExperimentScope()
-    kept = [policy_path(scope, ("nmt",), 0), compared_path(scope, "nmt-00", "2xK80")]
+    kept = [policy_path(scope, ("nmt",), 0)]
     kept += [module.WORK for module in (fidelity, leveled, own_best, table, trainings)] + [rnn_paper.STATES]
     assert all(path.is_relative_to(CACHE) for path in kept)
     assert below_root(scope.yardstick) == YARDSTICK

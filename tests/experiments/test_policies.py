@@ -4,6 +4,7 @@ import dataclasses
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,14 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.problem import Budget
 from engine.zoo.families.family import PreparedFamily
 from engine.zoo.families.members import members
+from experiments.grid import KEYS, RESULT
 from experiments.keeping.yardstick import BestKnown, Yardstick
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
 from experiments.policies import rnn as policy_rnn
 from experiments.policies import scope as policy_scope
-from experiments.policies.measuring import Compared, Proposed
+from experiments.policies.measuring import Compared, PolicyCell, Proposed
 from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph, to_the_best_known, to_the_search
 from experiments.policies.rows import draw_shares
 from experiments.policies.scope import ExperimentScope, make_scope
@@ -111,14 +113,17 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     policy_making.in_child({"settings": settings, "families": ["nmt"], "seed": 0}, tmp_path, lambda *_: None)
     policy = policy_making.read_policy(scope, ("nmt",), 0)
     assert policy.card.graphs == ("nmt-00",) and policy.card.clusters == ("2xK80",)
-    order: dict[str, Json] = {"settings": settings, "family": "nmt", "index": 0, "trained": [["nmt"]]}
-    policy_measuring.in_child(order, tmp_path, lambda *_: None)
-    compared = policy_measuring.read_compared(policy_measuring.compared_path(scope, "nmt-02", "2xK80"))
-    proposed = policy_measuring.read_proposed(policy_measuring.proposed_path(scope, "nmt-02", "2xK80", ("nmt",), 0))
+    cells = [PolicyCell("nmt", 0, "nmt-02", "2xK80"), PolicyCell("nmt", 0, "nmt-02", "2xK80", ("nmt",), 0)]
+    of_graph: dict[str, Json] = {"settings": settings, "family": "nmt", "index": 0}
+    of_graph[KEYS] = [dict(cell.key(scope)) for cell in cells]
+    found: Any = policy_measuring.in_child(of_graph, tmp_path, lambda *_: None)[1][RESULT]
+    compared, proposed = Compared(**found[0]), policy_measuring.proposed_of(found[1])
     assert set(compared.reached) == {"single_device", "m_etf", "heft", "random", "search_0.05", "search_0.1"}
     assert proposed.greedy_us is not None and proposed.best_of_us is not None and proposed.searched_us is not None
-    policy_rnn.in_child({"settings": settings, "family": "nmt", "cluster": "2xK80"}, tmp_path, lambda *_: None)
-    assert (policy_rnn.read_rnn(scope, "nmt-02", "2xK80") or 0.0) > 0
+    of_family: dict[str, Json] = {"settings": settings, "family": "nmt", "cluster": "2xK80"}
+    of_family[KEYS] = [dict(policy_rnn.RnnCell("nmt", "nmt-02", "2xK80").key(scope))]
+    times: Any = policy_rnn.in_child(of_family, tmp_path, lambda *_: None)[1][RESULT]
+    assert len(times) == 1 and times[0] > 0
     assert proposed.searched_us <= (compared.reached["single_device"] or 0.0)
     assert proposed.best_of_us <= proposed.greedy_us
     (line,) = Yardstick(Path(scope.yardstick)).lines().values()

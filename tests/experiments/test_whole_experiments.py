@@ -13,19 +13,14 @@ from experiments.policies import cross_family, zero_shot
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
-from experiments.policies import rnn as policy_rnn
 from tests.engine.small_runs import prepared_graph
 from tests.experiments.small_experiments import children_in, family_of
-
-CHILDREN = (policy_making, policy_measuring, policy_rnn)
 
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
     """Of experiments of a few seconds."""
-
-    for module in CHILDREN:
-        monkeypatch.setattr(module, "run_in_child", children_in(tmp_path))
+    monkeypatch.setattr("experiments.grid.run_in_child", children_in(tmp_path))
     monkeypatch.setattr(policy_problems, "prepared_family", family_of(lambda index: prepared_graph(8 + index % 3)))
     monkeypatch.setattr(policy_problems, "kept_zoo_graph", lambda *_: prepared_graph(9))
     for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):
@@ -49,7 +44,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]
 def nothing_is_made_again(
     run: Callable[..., str], folder: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second call takes all from the work folder and writes the same page."""
+    """A second call takes all that is kept and writes the same page."""
     text = run(folder, lambda _: None, settings)
 
     def made(*_: Any, **__: Any) -> None:
@@ -74,7 +69,7 @@ def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytes
     assert {(row["seed"], *row["families"]) for row in rows["ptb"]["proposed"]} == {(0, "ptb"), (1, "ptb")}
     assert "rnn" in rows["nmt"]["compared"][0]["reached"] and (tmp_path / "zero_shot.png").stat().st_size > 1000
     assert text == (tmp_path / "zero_shot.md").read_text() and "RNN, zero-shot" in text
-    assert "trained on ptb, seed 1" in lines and "the RNN on nmt, 2xK80" in lines
+    assert "4 of 4: trained on ptb, seed 1" in lines
     nothing_is_made_again(zero_shot.run, tmp_path, settings, monkeypatch)
 
 
