@@ -9,24 +9,25 @@ continues; another machine is refused, and a quiet one is needed. Source: Addank
 """
 
 import hashlib
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION, api
+from engine.comparing.grid import GoOn, fill
 from engine.measuring.fidelity import MeasuredSteps, spearman
 from engine.measuring.this_machine import machine_words
 from engine.problem.step_timer import StepTimer
 from engine.run.run import Run
 from engine.simulator import Simulator
 from experiments.fidelity import GRAPHS, built, calibrated, calibration_of, require_this_machine
+from experiments.grid import KeptResults, Measurement, measure_cells_here, of_any_code
 from experiments.pages import ReportLine, table_of_figures, write_page
 
 COMMAND = "python -m experiments measured_rewards"
@@ -51,37 +52,30 @@ Measure = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 class KeptTimes:
     """Measured step times in a file, by all that decides them: each is measured once."""
 
-    path: Path
+    kept: KeptResults
     measure: Measure
 
     def step_time_us(self, device_of_op: NDArray[np.int32], name: str) -> NDArray[np.float64]:
         """[placements] of `device_of_op` [placements, ops]; `name` says what they are measured for."""
-        known = self.read()
-        keys = [self.key(row, name) for row in device_of_op]
-        missing = list({key: index for index, key in enumerate(keys) if key not in known}.values())
-        if missing:
-            times = self.measure(device_of_op[missing]).tolist()
-            new = {keys[index]: time_us for index, time_us in zip(missing, times, strict=True)}
-            self.add(new)
-            known |= new
-        return np.array([known[key] for key in keys])
+        words = [self.words(row, name) for row in device_of_op]
+        cells = {text: key_of(text) for text in words}
 
-    def key(self, device_of_op: NDArray[np.int32], name: str) -> str:
+        def measure(missing: Sequence[str], _go_on: GoOn) -> list[float]:
+            times: list[float] = self.measure(device_of_op[[words.index(text) for text in missing]]).tolist()
+            return times
+
+        times_us = fill(cells, self.kept, measure, 1, together=lambda _: name)
+        return np.array([times_us[text] for text in words])
+
+    def words(self, device_of_op: NDArray[np.int32], name: str) -> str:
         """Of one placement [ops], or of several."""
         digest = hashlib.sha256(device_of_op.tobytes()).hexdigest()[:DIGITS]
         return f"{machine_words()}; {GRAPH.words}; {STEPS} steps; {METHOD}; {name}; {digest}"
 
-    def read(self) -> dict[str, Any]:
-        """Key → step time in µs, or `ComparedAnswers.to_json`."""
-        if not self.path.exists():
-            return {}
-        return {key: value for line in self.path.read_text().splitlines() for key, value in json.loads(line).items()}
 
-    def add(self, values: Mapping[str, api.Json]) -> None:
-        """A line for each."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write("".join(json.dumps({key: value}) + "\n" for key, value in values.items()))
+def key_of(words: str) -> Measurement:
+    """The key of what `KeptTimes.words` says."""
+    return {"measured": words}
 
 
 @dataclass(slots=True)
@@ -163,18 +157,22 @@ class ComparedAnswers:
 
 
 def compared(
-    trainings: Sequence[Training], times: KeptTimes, measured: Callable[[NDArray[np.int32]], MeasuredSteps]
+    trainings: Sequence[Training],
+    times: KeptTimes,
+    measured: Callable[[NDArray[np.int32]], MeasuredSteps],
+    report: ReportLine,
 ) -> ComparedAnswers:
     """The answers of `trainings` and one device in rounds over all of them, measured once."""
     device_of_op = np.stack([*(training.answer for training in trainings), trainings[0].one_device])
-    key, known = times.key(device_of_op, f"answers and one device, {ROUNDS} rounds"), times.read()
-    if key in known:
-        return ComparedAnswers(**known[key])
-    steps = measured(device_of_op)
-    *answers_us, one_device_us = steps.step_time_us.tolist()
-    found = ComparedAnswers(answers_us, one_device_us, steps.step_time_noise)
-    times.add({key: found.to_json()})
-    return found
+    words = times.words(device_of_op, f"answers and one device, {ROUNDS} rounds")
+
+    def measure(_: str) -> dict[str, api.Json]:
+        steps = measured(device_of_op)
+        *answers_us, one_device_us = steps.step_time_us.tolist()
+        return ComparedAnswers(answers_us, one_device_us, steps.step_time_noise).to_json()
+
+    found = measure_cells_here(times.kept, {"the answers again": key_of(words)}, measure, report)
+    return ComparedAnswers(**found["the answers again"])
 
 
 def run(folder: Path, report: ReportLine) -> str:
@@ -194,10 +192,9 @@ def run(folder: Path, report: ReportLine) -> str:
     def measured(device_of_op: NDArray[np.int32]) -> MeasuredSteps:
         return graph.measured(prepared.graph.op_names, device_of_op, ROUNDS)
 
-    times = KeptTimes(kept / "step_times.jsonl", measure)
+    times = KeptTimes(KeptResults(kept / "step_times.jsonl", also=of_any_code), measure)
     trainings = [trained(prepared, cluster, times, learns_from, report) for learns_from in LEARNS_FROM]
-    report("measuring the answers again")
-    found = compared(trainings, times, measured)
+    found = compared(trainings, times, measured, report)
     draw(trainings, folder / f"{NAME}.png")
     return write_page(folder, NAME, page(trainings, found, machine))
 

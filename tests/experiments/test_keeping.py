@@ -5,10 +5,10 @@ import gc
 import gzip
 import json
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,8 +90,8 @@ def test_a_large_file_of_rows_is_compressed(tmp_path: Path) -> None:
 def test_cells_of_one_child_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shares: list[tuple[str, list[int]]] = []
 
-    def run(_function: str, arguments: dict[str, Json], *_: object, task: str, **__: object) -> Results:
-        numbers = [each["number"] for each in arguments[KEYS]]  # type: ignore[union-attr,index,call-overload]
+    def run(_function: str, arguments: dict[str, Any], *_: object, task: str, **__: object) -> Results:
+        numbers: list[int] = [each["number"] for each in arguments[KEYS]]
         shares.append((task, numbers))
         return {}, {RESULT: [2 * number for number in numbers]}
 
@@ -134,9 +134,8 @@ def test_the_others_end_where_one_fails() -> None:
             raise LimitError("it took too long")
         begun.set()
         try:
-            while True:
+            while not ended.wait(0.001):
                 go_on()
-                time.sleep(0.001)
         except EndingError:
             ended.set()
             raise

@@ -79,7 +79,7 @@ def test_each_training_learns_from_its_own_rewards_on_one_axis(
     assert simulated.answer_us[-1] == max(simulated.measured_us), "which is the simulated slowest"
     assert "| -1.00 |" in text and "| simulated |" in text
     kept = (tmp_path / "kept" / "measured_rewards" / "step_times.jsonl").read_text()
-    *_, one_device, again = (key for line in kept.splitlines() for key in json.loads(line))
+    *_, one_device, again = (json.loads(line)["key"]["measured"] for line in kept.splitlines())
     of = f"2 × a processor; {measured_rewards.GRAPH.words}; 3 steps; post"
     assert one_device.startswith(f"{of}; measured, one device after 60 evaluations; ")
     assert again.startswith(f"{of}; answers and one device, 5 rounds; ")

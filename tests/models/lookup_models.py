@@ -100,7 +100,7 @@ def recurrent_words(path: Path) -> int:
 def sentence_encoder(path: Path) -> int:
     """A module like TensorFlow Hub's: a text of any length, words by a table, the mean of their rows, a product."""
 
-    class Encoder(tf.Module):  # type: ignore[misc]
+    class Encoder(tf.Module):
         def __init__(self) -> None:
             super().__init__()
             keys, values = tf.constant(WORDS), tf.range(len(WORDS), dtype=tf.int64)
@@ -118,7 +118,7 @@ def sentence_encoder(path: Path) -> int:
 def picture_features(path: Path) -> int:
     """A module like TensorFlow Hub's: pictures of any size, resized to 96 × 96, three convolutions, their mean."""
 
-    class Features(tf.Module):  # type: ignore[misc]
+    class Features(tf.Module):
         def __init__(self) -> None:
             super().__init__()
             sizes = ((3, 16), (16, 32), (32, 64))
