@@ -1,19 +1,20 @@
 """How much the costs and links decide: ranks of methods and of placements when one of them is changed.
 
-`python -m experiments sensitivity` writes sensitivity.{md,json} into docs/results/. A row is a graph on a cluster with
+`python -m experiments sensitivity` writes docs/results/sensitivity.md. A row is a graph on a cluster with
 one change: another rule by which transfers share links, op times × 2 or × 5, bandwidths × 0.5, 2 or 20. Beside the
 unchanged problem it has Kendall's tau-b between the methods' ranks, each run anew on the changed problem, and between
-the step times of the same placements, taken along one search on the unchanged problem. The JSON has a row as soon as it
-is known, so a second call continues where the first stopped; a change of methods needs the file deleted.
+the step times of the same placements, taken along one search on the unchanged problem. Each row is kept in
+kept/sensitivity.jsonl there, so a second call continues where the first stopped; another version of the engine, other
+methods and other budgets start again.
 """
 
 import dataclasses
-import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from engine import VERSION, api
 from engine.clusters.cluster import Cluster, Contention
 from engine.run.run import Run
 from engine.simulator import Simulator
-from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.grid import KeptResults, Measurement, measure_cells_here, of_any_code
+from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments sensitivity"
@@ -69,6 +71,9 @@ class OneChange:
     bandwidths: float = 1.0
     """factor of all links' bandwidths"""
 
+    def __str__(self) -> str:
+        return self.name
+
     def cluster(self, cluster: Cluster) -> Cluster:
         """The changed cluster."""
         changed = dataclasses.replace(cluster, bandwidth_bytes_per_us=cluster.bandwidth_bytes_per_us * self.bandwidths)
@@ -96,41 +101,39 @@ CHANGES = (
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Compute the rows that `folder`/sensitivity.json lacks, write both files, and return the page."""
-    rows = _kept(folder)
+    """Compute the rows that `folder`/kept/sensitivity.jsonl lacks, write the page, and return it."""
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
+    rows: dict[str, dict[str, Any]] = {}
     for problem in PROBLEMS:
-        missing = [change for change in CHANGES if _key(problem, change) not in rows]
-        if not missing:
-            continue
-        prepared = prepared_zoo_graph(problem.graph, report)
-        cluster = api.parse_cluster(problem.cluster)
-        placements = placements_of_a_search(prepared, cluster)
-        for change in missing:
-            report(f"{problem.graph} on {problem.cluster}, {change.name}")
-            rows[_key(problem, change)] = _row(problem, change, prepared, cluster, placements)
-            write_rows(folder, NAME, list(rows.values()))
+        made = cache(partial(_made, problem, report))
+        cells = {change: key_of(problem, change) for change in CHANGES}
+
+        def row(change: OneChange, made: Callable[[], _Made] = made) -> dict[str, api.Json]:
+            return _row(change, *made())
+
+        found = measure_cells_here(kept, cells, row, report)
+        rows |= {_named(problem, change): result for change, result in found.items()}
     return write_page(folder, NAME, page(rows))
 
 
-def _kept(folder: Path) -> dict[str, dict[str, Any]]:
-    """Key → row of the JSON, of the rows that this version made with these budgets."""
-    path = folder / f"{NAME}.json"
-    rows = json.loads(path.read_text()) if path.exists() else []
-    return {row["key"]: row for row in rows if row["made_with"] == _made_with()}
+def key_of(problem: ZooProblem, change: OneChange) -> Measurement:
+    """What a row depends on: the engine's version in the place of the state of its code."""
+    budget: dict[str, api.Json] = {"evaluations": EVALUATIONS, "seeds": SEEDS, "placements": PLACEMENTS}
+    on = {"graph": problem.graph, "cluster": problem.cluster, "change": change.name}
+    return {**on, "version": VERSION, **budget, "methods": list(METHODS)}
 
 
-def _made_with() -> dict[str, api.Json]:
-    return {
-        "version": VERSION,
-        "evaluations": EVALUATIONS,
-        "seeds": SEEDS,
-        "placements": PLACEMENTS,
-        "methods": list(METHODS),
-    }
-
-
-def _key(problem: ZooProblem, change: OneChange) -> str:
+def _named(problem: ZooProblem, change: OneChange) -> str:
     return f"{problem.graph} on {problem.cluster}, {change.name}"
+
+
+_Made: TypeAlias = tuple[api.PreparedGraph, Cluster, NDArray[np.int32]]
+
+
+def _made(problem: ZooProblem, report: ReportLine) -> _Made:
+    """The graph, its cluster, and the placements of a search on the unchanged problem."""
+    prepared, cluster = prepared_zoo_graph(problem.graph, report), api.parse_cluster(problem.cluster)
+    return prepared, cluster, placements_of_a_search(prepared, cluster)
 
 
 def placements_of_a_search(prepared: api.PreparedGraph, cluster: Cluster) -> NDArray[np.int32]:
@@ -148,19 +151,14 @@ def placements_of_a_search(prepared: api.PreparedGraph, cluster: Cluster) -> NDA
 
 
 def _row(
-    problem: ZooProblem, change: OneChange, prepared: api.PreparedGraph, cluster: Cluster, placements: NDArray[np.int32]
-) -> dict[str, Any]:
+    change: OneChange, prepared: api.PreparedGraph, cluster: Cluster, placements: NDArray[np.int32]
+) -> dict[str, api.Json]:
     changed, on = change.prepared(prepared, cluster), change.cluster(cluster)
     simulator = Simulator(changed.graph, changed.costs, on, changed.grouping.group_of_op)
     request = api.ComparisonRequest(on, METHODS, api.Budget(EVALUATIONS), SEEDS)
     with tempfile.TemporaryDirectory() as work:
         outcomes = api.compare(changed, request, Path(work), lambda _: None)
     return {
-        "key": _key(problem, change),
-        "graph": problem.graph,
-        "cluster": problem.cluster,
-        "change": change.name,
-        "made_with": _made_with(),
         "placements_us": simulator.evaluate(placements).step_time_us.tolist(),
         "methods_us": {method: _mean_us(outcomes, method) for method in METHODS},
     }
@@ -193,9 +191,9 @@ def page(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """The page of all rows that are known."""
     lines = []
     for problem in PROBLEMS:
-        known = rows.get(_key(problem, CHANGES[0]))
+        known = rows.get(_named(problem, CHANGES[0]))
         for change in CHANGES[1:]:
-            row = rows.get(_key(problem, change))
+            row = rows.get(_named(problem, change))
             if known is not None and row is not None:
                 lines.append(
                     (

@@ -64,7 +64,7 @@ class PolicyCell(NamedTuple):
 
     set: str
     """of the graph (held_out.py), or the zoo"""
-    index: int
+    number: int
     """of the graph in its set"""
     graph: str
     cluster: str
@@ -75,7 +75,7 @@ class PolicyCell(NamedTuple):
     @property
     def child(self) -> str:
         """What one child measures: all that is missing on a graph."""
-        return f"measuring on graph {self.index} of {self.set}"
+        return f"measuring on graph {self.number} of {self.set}"
 
     def key(self, scope: ExperimentScope) -> Measurement:
         """All that the row depends on."""
@@ -97,7 +97,7 @@ def measure(
     """Measure the rows that `kept` lacks; `scope` was made from `settings`."""
 
     def beside(cell: PolicyCell) -> dict[str, Json]:
-        return {"settings": settings, "family": cell.set, "index": cell.index}
+        return {"settings": settings, "family": cell.set, "index": cell.number}
 
     keys = {cell: cell.key(scope) for cell in cells}
     function = "experiments.policies.measuring:in_child"

@@ -78,7 +78,7 @@ def carry_out(
     if with_rnn:
         measure_rnns(kept, scope, settings, dict.fromkeys(family_and_seed(name)[0] for name in tested), report)
     cells = [cell for name, every in tested.items() for cell in cells_of(scope, name, every)]
-    measure(kept, scope, settings, sorted(cells, key=lambda cell: cell.index), report)
+    measure(kept, scope, settings, sorted(cells, key=lambda cell: cell.number), report)
 
 
 def cells_of(scope: ExperimentScope, name: str, every: Iterable[Families]) -> Iterator[PolicyCell]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,17 +25,24 @@ def test_a_second_call_computes_only_the_missing_rows(tmp_path: Path, monkeypatc
     monkeypatch.setattr(sensitivity, "SEEDS", 1)
     monkeypatch.setattr(sensitivity, "CHANGES", (CHANGES[0], CHANGES[1]))
     text = sensitivity.run(tmp_path, lambda _: None)
-    first = json.loads((tmp_path / "sensitivity.json").read_text())
-    assert [row["change"] for row in first] == ["unchanged", "contention pair"]
-    assert 2 <= len(first[0]["placements_us"]) == len(first[1]["placements_us"]) <= 40
+    first = kept_lines(tmp_path)
+    assert [row["key"]["change"] for row in first] == ["unchanged", "contention pair"]
+    results = [row["result"] for row in first]
+    assert 2 <= len(results[0]["placements_us"]) == len(results[1]["placements_us"]) <= 40
     assert text.splitlines()[-1].startswith("| small, 2xK80 | contention pair | ")
     monkeypatch.setattr(sensitivity, "CHANGES", (*CHANGES[:2], CHANGES[-1]))
     told: list[str] = []
     sensitivity.run(tmp_path, told.append)
-    assert told == ["small on 2xK80, bandwidth × 20"]
-    assert json.loads((tmp_path / "sensitivity.json").read_text())[:2] == first
+    assert told == ["bandwidth × 20"]
+    assert kept_lines(tmp_path)[:2] == first
     monkeypatch.setattr(sensitivity, "EVALUATIONS", 41)
-    assert sensitivity._kept(tmp_path) == {}, "other budgets start again"
+    told.clear()
+    sensitivity.run(tmp_path, told.append)
+    assert told == ["unchanged", "contention pair", "bandwidth × 20"], "other budgets start again"
+
+
+def kept_lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "kept" / "sensitivity.jsonl").read_text().splitlines()]
 
 
 def test_each_change_changes_one_thing() -> None:
