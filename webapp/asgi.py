@@ -1,5 +1,6 @@
 """The ASGI application; `webapp.supervisor.parts.web_command` starts it."""
 
+import asyncio
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
@@ -35,8 +36,15 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            use_own_folder()
-            send_in_background()
+            await asyncio.to_thread(_prepare_process)
         await send({"type": f"{message['type']}.complete"})
         if message["type"] == "lifespan.shutdown":
             return
+
+
+def _prepare_process() -> None:
+    from webapp.policies import default_policy  # needs Django's apps, which are set up below the imports
+
+    use_own_folder()
+    send_in_background()
+    default_policy.keep_up_to_date()

@@ -194,6 +194,7 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 
 CHORES = (
     "webapp.jobs.purging.purge_step",
+    "webapp.runs.run_summary.keep_missing_summaries",
     "webapp.runs.thinning.thin_old_runs",
     "webapp.jobs.free_pages.give_back_free_pages",
     "webapp.graphs.orphan_files.remove_orphan_files",

@@ -10,6 +10,7 @@ from pytest_django import Settings
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.models import Graph
+from webapp.policies import default_policy
 from webapp.policies.models import Policy
 from webapp.policies.offered import offered_policies
 from webapp.runs.models import Run
@@ -31,7 +32,8 @@ def write(path: Path, content: bytes, when: int) -> None:
 
 
 def offered() -> list[Policy]:
-    """To a form."""
+    """To a form, after the web server's next look at the file."""
+    default_policy.bring_up_to_date()
     return offered_policies().policies
 
 
@@ -45,7 +47,8 @@ def default(path: Path) -> Policy:
 
 
 def chosen(client: Client, graph: Graph, policy: Policy) -> bool:
-    """Whether the form of a run begins with it."""
+    """Whether the form of a run begins with it, after the next look."""
+    default_policy.bring_up_to_date()
     return f'<option value="{policy.id}" selected>' in client.get(f"/graphs/{graph.id}/").content.decode()
 
 
@@ -117,19 +120,41 @@ def test_one_that_could_not_be_looked_at_is_looked_at_again(
         looks.append(file)
         raise api.LimitError("the check", where=file.name, allowed="less memory")
 
+    def is_shown() -> bool:
+        default_policy.bring_up_to_date()
+        return "The default policy cannot be used" in client.get("/policies/").content.decode()
+
     with monkeypatch.context() as patched:
         patched.setattr(api, "check_policy", fails)
-        assert "The default policy cannot be used" in client.get("/policies/").content.decode()
-    assert "The default policy cannot be used" not in client.get("/policies/").content.decode()
+        assert is_shown()
+    assert not is_shown()
     write(path, b"broken", 2)
-    assert "The default policy cannot be used" in client.get("/policies/").content.decode()
+    assert is_shown()
     assert len(looks) == 1
+
+
+def test_a_file_that_an_earlier_process_has_kept_is_not_checked_again(
+    default: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(default_policy, "_checked_file", None)
+    monkeypatch.setattr(api, "check_policy", None)
+    assert offered() == [default]
+
+
+def test_a_file_that_is_gone_has_no_fault(client: Client, path: Path) -> None:
+    write(path, b"broken", 1)
+    default_policy.bring_up_to_date()
+    assert default_policy.known_fault()
+    path.unlink()
+    default_policy.bring_up_to_date()
+    assert default_policy.known_fault() == ""
 
 
 def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(
     client: Client, default: Policy, path: Path, ready_graph: Graph
 ) -> None:
     write(path, b"broken", 2)
+    default_policy.bring_up_to_date()
     fault = "The default policy cannot be used: no-policy.safetensors: "
     for address in ("/policies/", f"/graphs/{ready_graph.id}/", f"/graphs/{ready_graph.id}/compare/"):
         assert fault in client.get(address).content.decode(), address

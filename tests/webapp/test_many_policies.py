@@ -13,7 +13,7 @@ from engine import api
 from tests.engine.policies.small_policies import card_with_a_misfit, small_card, small_policy
 from webapp.graphs.models import Graph
 from webapp.pages import pagination
-from webapp.policies import lifecycle, offered
+from webapp.policies import default_policy, lifecycle, offered
 from webapp.policies.default_policy import NAME
 from webapp.policies.models import Policy
 from webapp.policies.summary import MOST_NAMED, PolicySummary
@@ -86,7 +86,7 @@ def test_a_form_offers_the_newest_and_the_release_s(
 ) -> None:
     monkeypatch.setattr(offered, "MOST_OFFERED", 2)
     settings.DEFAULT_POLICY.write_bytes(BLOB)
-    offered.offered_policies()
+    default_policy.bring_up_to_date()
     for number in range(4):
         kept(f"number {number}")
     assert [policy.name for policy in offered.offered_policies().policies] == [NAME, "number 3", "number 2"]

@@ -114,8 +114,9 @@ def test_a_comparison_that_works_says_what_is_left(client: Client, comparison: C
     assert state(client, comparison)["left_seconds"] > 0
 
 
-def test_no_event_of_a_run_is_read_for_it(client: Client, comparison: Comparison) -> None:
+def test_no_event_of_a_run_is_read_for_it(transactional_db: None, client: Client, comparison: Comparison) -> None:
     carry_out(comparison)
+    assert Event.objects.exists()
     addresses = [f"/comparisons/{comparison.id}/{name}" for name in ("", "state.json", "table.html", "comparison.json")]
     before = [client.get(address).content for address in addresses]
     Event.objects.all().delete()
@@ -123,14 +124,18 @@ def test_no_event_of_a_run_is_read_for_it(client: Client, comparison: Comparison
     assert client.get(addresses[0]).status_code == 200
 
 
-def test_what_an_older_version_has_stored_is_read_once(
-    client: Client, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+def test_what_an_older_version_has_stored_is_summarised_by_a_chore(
+    transactional_db: None, client: Client, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carry_out(comparison)
     before = state(client, comparison)
+    assert Event.objects.exists()
     RunSummary.objects.all().delete()
     monkeypatch.setattr(run_summary, "EVENTS_AT_ONCE", 7)
     assert state(client, comparison) == before
+    assert not RunSummary.objects.exists(), "whoever looks stores nothing"
+    chore = run_summary.MissingSummaries()
+    assert [chore() for _ in range(Run.objects.count() + 2)] == [True] * Run.objects.count() + [False] * 2
     Event.objects.all().delete()
     assert state(client, comparison) == before
 

@@ -23,10 +23,10 @@ class OfferedPolicies:
 
 def offered_policies() -> OfferedPolicies:
     """The policies that can be used now."""
-    default_fault = default_policy.bring_up_to_date()
     usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
     default_policies = usable.filter(source=Policy.DEFAULT)
-    return OfferedPolicies([*default_policies, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
+    policies = [*default_policies, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]]
+    return OfferedPolicies(policies, default_policy.known_fault())
 
 
 def words_on_a_cut(policies: Sequence[Policy]) -> str:

@@ -20,7 +20,7 @@ from webapp.decisions.models import KeptPolicy
 from webapp.jobs.job import CHANGED
 from webapp.jobs.models import Event, bytes_of_events
 from webapp.runs.models import Run
-from webapp.runs.run_summary import summary_of
+from webapp.runs.run_summary import keep_summary
 
 EVENTS_A_STEP = 2000
 RUNS_A_STEP = 500
@@ -111,7 +111,7 @@ def _begin(old: QuerySet[Run]) -> Thinning | None:
     run = old.select_related("summary").first()
     if run is None:
         return None
-    summary_of(run)  # of all events, before some of them go
+    keep_summary(run)  # of all events, before some of them go
     episodes = run.events.filter(type="episode").order_by("-seq")
     return Thinning(run.id, run.last_seq, episodes.values_list("seq", flat=True).first() or 0)
 

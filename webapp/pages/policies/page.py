@@ -67,9 +67,8 @@ def policies_page(
     request: HttpRequest, upload_form: PolicyUploadForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     """Context: page (of policies, `?page=`), upload_form, upload_limit_bytes, default_fault."""
-    default_fault = default_policy.bring_up_to_date()
     context = {
-        "default_fault": default_fault,
+        "default_fault": default_policy.known_fault(),
         "page": _page_of_policies(request),
         "upload_form": upload_form or PolicyUploadForm(),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,

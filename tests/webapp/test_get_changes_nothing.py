@@ -1,0 +1,240 @@
+"""No request by GET writes to the database, sends a task or starts a process, at any address of the application."""
+
+import json
+import re
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+from django.db.backends.utils import CursorWrapper
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from pytest_django import Settings
+
+from tests.engine.policies.small_policies import small_card, small_policy
+from tests.webapp.conftest import MemoryBroker
+from tests.webapp.run_rows import answered, compared, started
+from webapp.calibrations.models import Calibration
+from webapp.comparisons.models import Comparison
+from webapp.graphs.models import Graph
+from webapp.jobs.models import Event
+from webapp.measurements.models import StepMeasurement
+from webapp.pages.exports.placements import OF_PLACEMENT
+from webapp.pages.exports.tables import OF_RUN
+from webapp.pages.runs.downloads import NAMES
+from webapp.policies import lifecycle
+from webapp.policies.models import Policy
+from webapp.policies.training_plan import TrainingPlan
+from webapp.profiles.models import Profile
+from webapp.projects.models import Project
+from webapp.sharing.models import make_link
+from webapp.supervisor.parts import QUEUES
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+PROBES = ("health/", "health/ready", "status/")
+"""They may write one row, always the same, at most every ten seconds: they ask whether database, broker and disk store
+what is written. `test_health.py` has their tests."""
+FILES_OF_A_CHILD = ("placed.pb", "placed.pbtxt", "placed.zip", "comparison.png", "comparison.svg")
+"""They may start a process, which writes the placed graph or draws the figure with limits, and ends with the answer."""
+NOT_MADE_HERE = ("/simplest/", "/measurement.json")
+"""what the rows below have no result for"""
+READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
+PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+STREAMED = {"policy": "policies/", "run": "runs/", "comparison": "comparisons/"}
+"""whose jobs have events → below which address"""
+
+
+class Rows(NamedTuple):
+    """Placeholder → value, for each set of rows; and the secret links."""
+
+    ended: Mapping[str, object]
+    waiting: Mapping[str, object]
+    tokens: Mapping[str, str]
+
+
+def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
+    """Every address, with placeholders."""
+    for part in resolver.url_patterns:
+        address = before + str(part.pattern)
+        if isinstance(part, URLPattern):
+            yield address
+        else:
+            yield from patterns(part, address)
+
+
+ADDRESSES = sorted(
+    address for address in set(patterns(get_resolver())) - set(PROBES) if not address.endswith(FILES_OF_A_CHILD)
+)
+
+
+class Recorder:
+    """What changes anything while it is on: statements that write, and processes that start."""
+
+    def __init__(self) -> None:
+        self.changes: list[str] = []
+        self.is_on = False
+
+    def note(self, change: str) -> None:
+        if self.is_on:
+            self.changes.append(change)
+
+    def changes_of(self, request: Callable[..., Any], *arguments: Any) -> list[str]:
+        """What changes during a request, until its answer is closed."""
+        self.changes, self.is_on = [], True
+        try:
+            request(*arguments).close()
+        finally:
+            self.is_on = False
+        return self.changes
+
+
+_recorder = Recorder()
+
+
+@sys.addaudithook
+def _note_process(event: str, _arguments: object) -> None:
+    if event in ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"):
+        _recorder.note(event)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """One that sees the statements of all threads."""
+    for name in ("execute", "executemany"):
+        whole = getattr(CursorWrapper, name)
+
+        def noting(cursor: CursorWrapper, sql: str, *more: Any, whole: Any = whole) -> Any:
+            if not sql.lstrip("( \n").upper().startswith(READS):
+                _recorder.note(sql)
+            return whole(cursor, sql, *more)
+
+        monkeypatch.setattr(CursorWrapper, name, noting)
+    return _recorder
+
+
+@pytest.fixture
+def rows(project: Project, real_graph: Graph, client: Client, settings: Settings, broker: MemoryBroker) -> Rows:
+    """A database with ended jobs of every kind and what was kept of them; and with waiting ones."""
+    run, groups = answered(real_graph, last_seq=1, started_at=timezone.now(), finished_at=timezone.now())
+    episode = {"type": "episode", "seq": 1, "version": 1, "episode": 1, "step_time_us": 5.0, "feasible": True}
+    episode |= {"best_step_time_us": 3.0, "evaluations": 2, "elapsed_seconds": 0.5, "placement": [1] * groups}
+    Event.objects.create(job_id=run.id, seq=1, type="episode", data=json.dumps(episode))
+    comparison, blob = compared(real_graph, 2), small_policy().to_bytes()
+    policy = lifecycle.keep_file("kept", Policy.UPLOADED, blob, small_card().to_json())
+    settings.DEFAULT_POLICY.write_bytes(blob)  # which no process has looked at
+    profile = Profile.objects.create(graph=real_graph, status=Profile.DONE)
+    profile.times_path.parent.mkdir()
+    profile.times_path.write_bytes(b"times")
+    measurement = StepMeasurement.objects.create(graph=real_graph, cluster=run.cluster, rounds=2, steps=2)
+    given = {"name": "mine", "placement": json.dumps([1] * groups)}
+    kept = client.post(f"/runs/{run.id}/placements/", given, headers={"accept": "application/json"})
+    ended = {
+        "project_id": project.id,
+        "graph_id": real_graph.id,
+        "run_id": run.id,
+        "other_id": comparison.compared_runs.values_list("run_id", flat=True)[0],
+        "comparison_id": comparison.id,
+        "policy_id": policy.id,
+        "profile_id": profile.id,
+        "measurement_id": measurement.id,
+        "calibration_id": Calibration.objects.create(status=Calibration.DONE).id,
+        "placement_id": kept.json()["id"],
+        "link_id": uuid.uuid4(),
+    }
+    waiting_graph = Graph.objects.create(project=project, name="small.json", suffix=".json")
+    waiting_comparison = Comparison.objects.create(
+        graph=real_graph, cluster=run.cluster, methods=["random"], seeds=1, evaluations=9
+    )
+    waiting = {
+        **ended,
+        "graph_id": waiting_graph.id,
+        "run_id": started(real_graph).id,
+        "comparison_id": waiting_comparison.id,
+        "policy_id": lifecycle.start_training("new", TrainingPlan((), (), (), ("2xK80",), 9.0, 0, 1)).id,
+        "profile_id": Profile.objects.create(graph=real_graph).id,
+        "calibration_id": Calibration.objects.create().id,
+    }
+    tokens = {"runs": make_link(run), "comparisons": make_link(comparison)}
+    for queue in QUEUES:
+        broker.messages(queue)
+    return Rows(ended, waiting, tokens)
+
+
+def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, str]) -> Iterator[str]:
+    """`pattern` with each value that its placeholders may have."""
+    of_comparison = any(word in pattern for word in ("comparison", "table"))
+    values = {name: [str(value)] for name, value in ids.items()}
+    job = next((f"{kind}_id" for kind in ("policy", "run", "comparison") if pattern.startswith(STREAMED[kind])), "")
+    values |= {
+        "job_id": values.get(job, []),
+        "token": [tokens["comparisons" if of_comparison else "runs"]],
+        "seq": ["1"],
+        "of": ["ops", "groups"],
+        "entry": ["js/pages/run-page"],
+        "names": ["base"],
+        "name": names_of(pattern),
+    }
+    names = PLACEHOLDER.findall(pattern)
+    for chosen in product(*(values[name] for name in names)):
+        address = pattern
+        for value in chosen:
+            address = PLACEHOLDER.sub(value, address, count=1)
+        yield f"/{address}" + ("?group=0" if address.endswith("scope.json") else "")
+
+
+def names_of(pattern: str) -> list[str]:
+    """The names of files that a pattern takes."""
+    if pattern.endswith("exports/run/<str:name>"):
+        return [*OF_RUN]
+    if pattern.endswith("exports/<str:name>"):
+        return [*OF_PLACEMENT]
+    of_runs = [name for name in NAMES if name not in FILES_OF_A_CHILD]
+    return of_runs if pattern.endswith("<download_name:name>") else ["placement.json"]
+
+
+@pytest.mark.parametrize("which", ["ended", "waiting"])
+def test_no_address_changes_anything(
+    which: str, rows: Rows, recorder: Recorder, client: Client, broker: MemoryBroker, settings: Settings
+) -> None:
+    settings.METRICS_TOKEN = "a token that is long enough"
+    headers = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}
+    ids, changed = getattr(rows, which), {}
+    answers: dict[str, Any] = {}
+
+    def asked(address: str) -> Any:
+        answers[address] = client.get(address, headers=headers)
+        return answers[address]
+
+    for pattern in ADDRESSES:
+        for address in addresses_of(pattern, ids, rows.tokens):
+            changes = recorder.changes_of(asked, address)
+            if changes:
+                changed[address] = changes
+    assert changed == {}
+    assert {queue: broker.messages(queue) for queue in QUEUES} == {queue: [] for queue in QUEUES}
+    statuses = {address: answer.status_code for address, answer in answers.items()}
+    assert {address: status for address, status in statuses.items() if status >= 500} == {}
+    if which == "ended":
+        missing = {address for address, status in statuses.items() if status not in (200, 405)}
+        assert not [address for address in missing if not any(part in address for part in NOT_MADE_HERE)]
+
+
+@pytest.mark.parametrize("query", ["policies/train/?like={policy_id}", "policies/train/?project={project_id}"])
+def test_a_form_that_is_filled_in_changes_nothing(query: str, rows: Rows, recorder: Recorder, client: Client) -> None:
+    address = "/" + query.format(**rows.ended)
+    assert recorder.changes_of(client.get, address) == []
+
+
+def test_a_change_would_be_noted(rows: Rows, recorder: Recorder, client: Client) -> None:
+    """The exceptions above, and a POST."""
+    run = f"/runs/{rows.ended['run_id']}"
+    figure = f"/comparisons/{rows.ended['comparison_id']}/comparison.svg"
+    for address in (f"{run}/placed.pb", figure):
+        assert "subprocess.Popen" in recorder.changes_of(client.get, address)
+    [written] = recorder.changes_of(client.post, f"{run}/rename/", {"name": "other"})
+    assert written.startswith("UPDATE")
