@@ -9,9 +9,9 @@ import django
 from django.conf import settings
 from django.db import connection, connections
 
-from webapp.body_limit import BodyLimit, Scope, Send
-from webapp.body_pace import Receive
-from webapp.handler import PooledHandler
+from webapp.http.body_limit import BodyLimit, Scope, Send
+from webapp.http.body_pace import Receive
+from webapp.http.handler import PooledHandler
 from webapp.jobs.background import send_in_background
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
 from webapp.temporary_files import use_own_folder

@@ -104,12 +104,12 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "webapp.security_headers.security_headers",
-    "webapp.static_files.StaticFiles",
+    "webapp.http.security_headers.security_headers",
+    "webapp.http.static_files.StaticFiles",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "webapp.user_errors.UserErrorMiddleware",
+    "webapp.http.user_errors.UserErrorMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"
@@ -135,7 +135,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 CSRF_COOKIE_NAME = "placeto_csrftoken"
 CSRF_COOKIE_SAMESITE = "Strict"
-CSRF_FAILURE_VIEW = "webapp.user_errors.csrf_failure"
+CSRF_FAILURE_VIEW = "webapp.http.user_errors.csrf_failure"
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -149,7 +149,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_FOLDER / "frontend"]
-STATICFILES_FINDERS = ["webapp.static_files.FrontendFinder"]
+STATICFILES_FINDERS = ["webapp.http.static_files.FrontendFinder"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_MAX_AGE = 0

@@ -28,6 +28,6 @@ urlpatterns = [
     path("", include("webapp.pages.help.urls")),
 ]
 
-handler400 = "webapp.user_errors.bad_request"
-handler404 = "webapp.user_errors.not_found"
-handler500 = "webapp.user_errors.server_error"
+handler400 = "webapp.http.user_errors.bad_request"
+handler404 = "webapp.http.user_errors.not_found"
+handler500 = "webapp.http.user_errors.server_error"

@@ -128,7 +128,7 @@ async def _silent(_scope: object, _receive: object, _send: object) -> None:
 
 
 def test_uvicorns_protocol_has_the_timer_and_the_states_that_the_bounded_one_uses() -> None:
-    """If it fails, slow clients keep their connections for ever (webapp/connections.py)."""
+    """If it fails, slow clients keep their connections for ever (webapp/http/connections.py)."""
 
     async def connect() -> None:
         protocol: Any = H11Protocol(Config(_silent), ServerState(), {})
@@ -169,7 +169,7 @@ def test_an_answer_of_django_closes_what_it_holds_and_says_who_handled_it() -> N
 
 
 def test_djangos_handler_reads_and_answers_by_the_methods_that_ours_replaces() -> None:
-    """If it fails, each request has a thread and a connection of its own again (webapp/handler.py)."""
+    """If it fails, each request has a thread and a connection of its own again (webapp/http/handler.py)."""
     called: list[str] = []
 
     class Watched(ASGIHandler):
@@ -197,7 +197,7 @@ def test_djangos_handler_reads_and_answers_by_the_methods_that_ours_replaces() -
 
 
 def test_whitenoise_serves_by_the_method_that_ours_replaces() -> None:
-    """If it fails, small static files are sent as streams, which Django warns of (webapp/static_files.py)."""
+    """If it fails, small static files are sent as streams, which Django warns of (webapp/http/static_files.py)."""
     middleware = mock.MagicMock(spec=WhiteNoiseMiddleware, autorefresh=False, files={"/static/a.js": "file"})
     request = mock.MagicMock(path_info="/static/a.js")
     assert WhiteNoiseMiddleware.__call__(middleware, request) is middleware.serve.return_value
@@ -211,7 +211,7 @@ def test_whitenoise_serves_by_the_method_that_ours_replaces() -> None:
 
 
 def test_a_spooled_file_says_whether_it_lies_on_the_disk() -> None:
-    """If it fails, an upload takes its size twice on the disk (webapp/once_read_body.py)."""
+    """If it fails, an upload takes its size twice on the disk (webapp/http/once_read_body.py)."""
     with tempfile.SpooledTemporaryFile[bytes](max_size=4) as file:
         found: Any = file
         assert found._rolled is False

@@ -19,7 +19,7 @@ from experiments.problems import regrouped
 from tests.webapp.downloads import content_of
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER
-from webapp import handler
+from webapp import capacity
 from webapp.backups.schema import applied_migrations, tables_at
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs import deletion
@@ -275,7 +275,7 @@ def test_what_waits_for_a_child_too_simulates_in_a_slot_of_the_explanations(
 
     for name in ("evaluate", "by_parts"):
         monkeypatch.setattr(api.Session, name, noting(getattr(api.Session, name)))
-    monkeypatch.setattr(handler, "_slots", slots)
+    monkeypatch.setattr(capacity, "_slots", slots)
     row = uploaded(client, run, dict.fromkeys(names_of(run), GPUS[0])).json()
     assert free and not any(free)
     free.clear()

@@ -10,9 +10,9 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 
 from tests.webapp.downloads import content_of
-from webapp import large_answers
-from webapp.large_answers import FileAnswer, held, in_memory, on_disk, temporary_answer
-from webapp.user_errors import BusyError
+from webapp.capacity import BusyError
+from webapp.http import large_answers
+from webapp.http.large_answers import FileAnswer, held, in_memory, on_disk, temporary_answer
 
 KIB = 1024
 
@@ -72,7 +72,7 @@ def test_answers_leave_half_of_the_disk_free(tmp_path: Path, monkeypatch: pytest
     class Usage:
         free = 1000 * KIB
 
-    monkeypatch.setattr("webapp.large_answers.shutil.disk_usage", lambda _folder: Usage)
+    monkeypatch.setattr("webapp.http.large_answers.shutil.disk_usage", lambda _folder: Usage)
     first = temporary_answer(disk_file(tmp_path, 400))
     Usage.free -= 400 * KIB
     refused = disk_file(tmp_path, 200)

@@ -14,8 +14,9 @@ from django.urls import path
 
 from engine import api
 from tests.webapp.scripted_engine import episode
-from webapp import handler
-from webapp.handler import EXPLAINING, PAGES, THREADS, WAITING, PooledHandler, a_slot_to_explain, in_threads
+from webapp.capacity import a_slot_to_explain
+from webapp.http import handler
+from webapp.http.handler import EXPLAINING, PAGES, THREADS, WAITING, PooledHandler, in_threads
 from webapp.jobs import stream as live
 from webapp.jobs.models import Event
 from webapp.jobs.notices import listeners

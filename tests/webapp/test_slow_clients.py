@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import uvicorn
 
-from webapp import body_pace, connections, upload_places
-from webapp.body_limit import BodyLimit
-from webapp.body_pace import AsgiMessage, Receive
-from webapp.connections import BoundedProtocol, most_connections
-from webapp.once_read_body import OnceReadBody, punch
+from webapp.http import body_pace, connections, upload_places
+from webapp.http.body_limit import BodyLimit
+from webapp.http.body_pace import AsgiMessage, Receive
+from webapp.http.connections import BoundedProtocol, most_connections
+from webapp.http.once_read_body import OnceReadBody, punch
+from webapp.http.upload_places import BUSY
 from webapp.supervisor.parts import web_command
-from webapp.upload_places import BUSY
 
 WINDOW_SECONDS = 0.3
 PATIENCE_SECONDS = 60.0
@@ -345,7 +345,7 @@ def test_a_connection_beyond_the_bound_is_503_and_others_are_served(monkeypatch:
 
 @pytest.mark.parametrize(("files", "most"), [(1024, 768), (2**20, 10_000), (-1, 10_000)])
 def test_the_bound_leaves_files_for_everything_else(files: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.connections.resource.getrlimit", lambda _: (files, files))
+    monkeypatch.setattr("webapp.http.connections.resource.getrlimit", lambda _: (files, files))
     assert most_connections() == most
 
 

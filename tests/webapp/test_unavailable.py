@@ -146,7 +146,7 @@ def sent_by(application: Any, path: str, body: bytes) -> tuple[int, dict[bytes, 
 
 
 def test_a_body_without_space_in_the_data_folder_is_503(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.handler.OnceReadBody", FullSpool)
+    monkeypatch.setattr("webapp.http.handler.OnceReadBody", FullSpool)
     status, headers, body = sent_by(asgi.application, "/projects/", b"name=x")
     assert (status, headers[b"retry-after"]) == (503, b"5")
     assert b"disk is full" in body

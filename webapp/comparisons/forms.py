@@ -7,9 +7,9 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.runs.forms import ProblemForm
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
-from webapp.user_errors import add_to_form
 
 MOST_RUNS = 200
 FIRST_CHOICE = ("auto", "placeto", "heft", "random")

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db import transaction
 
 from engine import api
+from webapp.capacity import BusyError
 from webapp.example.example_file import ExampleFile, Request, read_example
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import store_prepared
@@ -19,7 +20,6 @@ from webapp.runs import lifecycle
 from webapp.runs.models import Run
 from webapp.runs.requests import new_run
 from webapp.runs.run_store import RunStore
-from webapp.user_errors import BusyError
 
 NAME = "Example"
 LONGEST_SECONDS = 40.0

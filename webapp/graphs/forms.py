@@ -10,6 +10,7 @@ from django import forms
 from django.conf import settings
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.graphs.format_words import formats_sentence
 from webapp.graphs.graph_options import GraphOptions, groups_text
 from webapp.graphs.incoming import IncomingFile
@@ -17,7 +18,6 @@ from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
 from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
-from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "auto, an integer from 1, or all"

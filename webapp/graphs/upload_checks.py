@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from webapp.user_errors import BusyError
+from webapp.capacity import BusyError
 
 AT_ONCE = max(2, os.cpu_count() or 1)
 LONGEST_WAIT_SECONDS = 5.0

@@ -13,13 +13,13 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
-from webapp.handler import DATA, in_threads
+from webapp.http.handler import DATA, in_threads
+from webapp.http.user_errors import error_answer
 from webapp.jobs.notices import listeners
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.jobs.stream import MOST_STREAMS, Look, Source, messages, read
 from webapp.json_field import to_text
 from webapp.pages.compressed import answer_of, compressed, takes_gzip
-from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000
 LARGEST_SEQ = 2**63 - 1

@@ -16,7 +16,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from webapp.handler import HEALTH, in_threads
+from webapp.http.handler import HEALTH, in_threads
 from webapp.jobs.models import HealthMark
 from webapp.jobs.publishing import broker_fault, broker_write_fault
 

@@ -6,9 +6,10 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse, QueryDict
 
+from webapp.form_errors import form_errors
+from webapp.http.user_errors import error_answer
 from webapp.jobs.deletion import Deletable
 from webapp.jobs.job import CHANGED, Job
-from webapp.user_errors import error_answer, form_errors
 
 LONGEST_NAME = 200
 

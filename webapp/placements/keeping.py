@@ -7,10 +7,10 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.capacity import a_slot_to_explain
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.upload_checks import place_for_a_check
-from webapp.handler import a_slot_to_explain
 from webapp.placements.models import LONGEST_NAME, Placement
 from webapp.runs.models import Run
 from webapp.runs.sessions import session_of

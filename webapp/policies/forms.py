@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
 from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
 from webapp.policies.training_plan import LEAST_SEARCH_SECONDS, LONGEST_SEARCH_SECONDS, PlannedGraph, TrainingPlan
 from webapp.projects.models import Project
-from webapp.user_errors import add_to_form
 
 MOST_GRAPHS = 200
 """the newest graphs, which the form offers"""

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
 from webapp.graphs.placeable import require_placeable
 from webapp.option_words import DROP_DEVICES_LABEL
@@ -18,7 +19,6 @@ from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
 from webapp.runs.machines import MachineChoice, machine_choices
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
-from webapp.user_errors import add_to_form
 from webapp.workers.machine_file import own_machine
 
 GIBIBYTE = 1024**3

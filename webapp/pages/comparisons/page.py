@@ -9,8 +9,8 @@ from webapp.comparisons.outcomes import outcome_of
 from webapp.comparisons.requests import request_of
 from webapp.comparisons.state import state_of
 from webapp.graphs.prepared import prepared_of
+from webapp.http.user_errors import row_or_404
 from webapp.pages.run_lines import LARGE, RunLine
-from webapp.user_errors import row_or_404
 
 
 def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:

@@ -22,7 +22,8 @@ from webapp.comparisons.outcomes import outcome_of
 from webapp.comparisons.requests import request_of
 from webapp.comparisons.state import state_of
 from webapp.graphs.models import Graph
-from webapp.handler import WAITING, in_threads
+from webapp.http.handler import WAITING, in_threads
+from webapp.http.user_errors import conflict, refused_form
 from webapp.pages.comparisons.page import (
     comparison_or_404,
     context_of,
@@ -32,7 +33,6 @@ from webapp.pages.comparisons.page import (
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.renaming import rename as rename_row
-from webapp.user_errors import conflict, refused_form
 
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()

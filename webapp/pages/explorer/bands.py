@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from engine import api
 from webapp.comparisons.outcomes import outcome_of
-from webapp.handler import EXPLAINING, in_threads
+from webapp.http.handler import EXPLAINING, in_threads
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run, RunStart
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine import api
 from webapp.decisions.models import KeptPolicy
-from webapp.handler import EXPLAINING, in_threads
+from webapp.http.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.pages.runs.page import run_or_404

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
 from webapp.graphs.prepared import prepared_of
-from webapp.handler import EXPLAINING, in_threads
+from webapp.http.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text

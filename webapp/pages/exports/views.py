@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from webapp.handler import EXPLAINING, WAITING, in_threads
+from webapp.http.handler import EXPLAINING, WAITING, in_threads
 from webapp.pages.exports.placements import OF_PLACEMENT, shown_placement
 from webapp.pages.exports.run_file import run_file
 from webapp.pages.exports.tables import OF_RUN

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.http.user_errors import row_or_404
 from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.pages.graphs.reading_summary import (
     notes_of,
@@ -24,7 +25,6 @@ from webapp.pages.run_lines import page_of_lines
 from webapp.profiles.forms import ConsentForm
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
-from webapp.user_errors import row_or_404
 
 
 def graph_or_404(graph_id: uuid.UUID) -> Graph:

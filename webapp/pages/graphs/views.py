@@ -10,10 +10,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
+from webapp.http.user_errors import refused_form, status_of
 from webapp.jobs import deletion
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
@@ -22,7 +24,6 @@ from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
 from webapp.projects.first_project import project_for_uploads
-from webapp.user_errors import add_to_form, refused_form, status_of
 
 
 @require_POST

@@ -12,8 +12,8 @@ from engine import api
 from webapp.calibrations import lifecycle
 from webapp.calibrations.calibrating import require_place
 from webapp.calibrations.models import Calibration
+from webapp.http.user_errors import conflict, row_or_404
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.user_errors import conflict, row_or_404
 from webapp.workers.machine_file import MeasuredMachine, own_machine
 from webapp.workers.machine_offer import worker_machines
 

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.graphs.models import Graph
+from webapp.http.user_errors import conflict, refused_form, row_or_404
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.measurements import lifecycle
@@ -24,7 +25,6 @@ from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.measurements.result import result_of
 from webapp.pages.profiles.views import graph_fault
 from webapp.pages.runs.downloads import attachment
-from webapp.user_errors import conflict, refused_form, row_or_404
 
 UNDER_WAY = "Placements of this graph are already being measured."
 NO_RESULT = "This measurement has no result: it has not ended, or it failed."

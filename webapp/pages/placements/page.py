@@ -4,9 +4,9 @@ import uuid
 
 from django.urls import reverse
 
+from webapp.http.user_errors import row_or_404
 from webapp.pages.runs.downloads import NAMES
 from webapp.placements.models import Placement
-from webapp.user_errors import row_or_404
 
 DOWNLOADS = tuple(name for name in NAMES if name != "report.json")
 

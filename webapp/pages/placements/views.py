@@ -12,8 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
+from webapp.capacity import a_slot_to_explain
+from webapp.form_errors import form_errors
 from webapp.graphs.incoming import IncomingFile
-from webapp.handler import EXPLAINING, WAITING, a_slot_to_explain, in_threads
+from webapp.http.handler import EXPLAINING, WAITING, in_threads
+from webapp.http.user_errors import error_answer
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.pages.explorer.drawings import FOR_A_DAY
@@ -28,7 +31,6 @@ from webapp.runs.method_labels import methods_from_a_start
 from webapp.runs.models import Run
 from webapp.runs.requests import new_start, request_from
 from webapp.runs.sessions import session_of
-from webapp.user_errors import error_answer, form_errors
 
 OF_ANOTHER_GRAPH = "This placement is of another graph or cluster."
 NO_FILE = "No file was chosen; allowed: a placement as JSON {op: device}."

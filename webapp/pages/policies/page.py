@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
+from webapp.http.user_errors import row_or_404
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.user_errors import row_or_404
 
 DISK_BYTES = F("file_bytes") + F("event_bytes")
 """of a policy: its file and the events of its training"""

@@ -13,7 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
+from webapp.form_errors import add_to_form
 from webapp.graphs.incoming import IncomingFile
+from webapp.http.user_errors import conflict, refused_form, status_of
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
 from webapp.pages.policies.page import (
@@ -33,7 +35,6 @@ from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training_store import STAGE_WORDS
 from webapp.projects.models import Project
-from webapp.user_errors import add_to_form, conflict, refused_form, status_of
 
 IN_USE = "An unfinished run uses this policy; cancel the run or wait for its end, then delete the policy."
 RUNS_STAY = "The runs that started from it keep their answers and its name."

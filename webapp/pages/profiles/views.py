@@ -11,13 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.graphs.models import Graph
+from webapp.http.large_answers import FileAnswer
+from webapp.http.user_errors import conflict, refused_form, row_or_404
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.large_answers import FileAnswer
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
 from webapp.profiles.forms import ConsentForm
 from webapp.profiles.models import Profile
-from webapp.user_errors import conflict, refused_form, row_or_404
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
 NOT_TENSORFLOW = "This graph was uploaded as {}, which TensorFlow cannot run; there is nothing to measure."

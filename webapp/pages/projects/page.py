@@ -10,13 +10,13 @@ from django.shortcuts import render
 
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.http.user_errors import row_or_404
 from webapp.pages.disk_bytes import of_all, of_each_graph, of_each_project, over_rows
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.pages.run_lines import page_of_lines
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 from webapp.runs.models import Run
-from webapp.user_errors import row_or_404
 
 
 def project_or_404(project_id: uuid.UUID | str) -> Project:

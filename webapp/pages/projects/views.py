@@ -8,13 +8,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.http.user_errors import refused_form
 from webapp.jobs import deletion
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
 from webapp.projects.forms import NewProjectForm
-from webapp.user_errors import refused_form
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

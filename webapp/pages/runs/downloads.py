@@ -17,13 +17,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
+from webapp.capacity import BusyError, a_slot_to_explain
 from webapp.graphs.models import Graph
 from webapp.graphs.uploads import limits
-from webapp.handler import WAITING, a_slot_to_explain, in_threads
-from webapp.large_answers import temporary_answer
+from webapp.http.handler import WAITING, in_threads
+from webapp.http.large_answers import temporary_answer
+from webapp.http.user_errors import error_answer
 from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import prepared_and_cluster_of
-from webapp.user_errors import BusyError, error_answer
 
 PLACED_SAVED_MODEL = "placed.zip"
 MOST_WRITINGS = 2

@@ -8,12 +8,12 @@ from django.urls import reverse
 
 from engine import api
 from webapp.example.opening import is_example
+from webapp.http.user_errors import row_or_404
 from webapp.pages.runs.downloads import NAMES, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Answer, Run
-from webapp.user_errors import row_or_404
 
 
 def run_or_404(run_id: uuid.UUID | str) -> Run:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.http.user_errors import conflict, refused_form
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
@@ -17,7 +18,6 @@ from webapp.pages.renaming import rename as rename_row
 from webapp.pages.runs.page import run_context, run_or_404, run_to_json
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
-from webapp.user_errors import conflict, refused_form
 
 RUN_NOTE = "Its episodes and its answer go with it."
 

@@ -10,12 +10,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.comparisons.models import Comparison
+from webapp.http.user_errors import row_or_404, wants_json
 from webapp.jobs import deletion
 from webapp.pages.comparisons.page import comparison_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, make_link
-from webapp.user_errors import row_or_404, wants_json
 
 LONGEST_QUERY = 2000
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
 from webapp.comparisons.state import ComparisonEvents
-from webapp.handler import DATA, in_threads
+from webapp.http.handler import DATA, in_threads
 from webapp.jobs.stream import JobEvents, Source, read
 from webapp.pages.comparisons.page import comparison_or_404, context_of
 from webapp.pages.events import event_stream, events_page

@@ -13,10 +13,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from webapp.backups.models import BackupRecord
 from webapp.disk_use import disk_use
+from webapp.http.user_errors import wants_json
 from webapp.pages.status.figures import WorkerLine, failed_jobs, queue_figures, status_counts, worker_lines
 from webapp.pages.status.metrics import exposition
 from webapp.pages.status.warnings import warnings_of
-from webapp.user_errors import wants_json
 from webapp.workers.version import database_version
 
 

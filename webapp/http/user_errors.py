@@ -16,9 +16,11 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
-from webapp.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
+from webapp.capacity import BusyError
+from webapp.form_errors import form_errors, shorten_refused_values
+from webapp.http.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
+from webapp.http.security_headers import has_secret_address
 from webapp.option_words import with_fields
-from webapp.security_headers import has_secret_address
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +31,6 @@ Errors = Mapping[str, Sequence[str]]
 
 
 DATABASE_AWAY = "The database does not answer at the moment. Nothing was stored; try again in a few seconds."
-
-
-class BusyError(Exception):
-    """The server has no capacity for a request at the moment. Its text is a sentence for people."""
 
 
 def status_of(error: api.PlacetoError) -> HTTPStatus:
@@ -82,31 +80,10 @@ def refused_form(
     status: HTTPStatus = HTTPStatus.BAD_REQUEST,
 ) -> HttpResponse:
     """The form's errors: as JSON, or on `page(status=...)`, which shows the form again."""
-    _shorten_refused_values(form)
+    shorten_refused_values(form)
     if wants_json(request):
         return error_answer(request, status, form_errors(form))
     return page(status=status)
-
-
-def _shorten_refused_values(form: BaseForm) -> None:
-    """Shorten the values that Django's own sentences repeat: a user may send a choice of any length."""
-    for errors in form.errors.as_data().values():
-        for error in errors:
-            if error.params and isinstance(error.params.get("value"), str):
-                error.params["value"] = api.shortened(error.params["value"])
-
-
-def form_errors(form: BaseForm) -> dict[str, list[str]]:
-    """A form's sentences by field."""
-    return {
-        "" if field == "__all__" else field: [str(sentence) for sentence in sentences]
-        for field, sentences in form.errors.items()
-    }
-
-
-def add_to_form(form: BaseForm, error: api.PlacetoError, field: str) -> None:
-    """Put the engine's error at the field that it names, or else at `field`."""
-    form.add_error(error.field if error.field in form.fields else field, with_fields(str(error)))
 
 
 def unavailable_because(error: Exception) -> str | None:

@@ -1,4 +1,4 @@
-"""The web server's side of connections: `uvicorn --http webapp.connections:BoundedProtocol`.
+"""The web server's side of connections: `uvicorn --http webapp.http.connections:BoundedProtocol`.
 
 uvicorn waits without an end for a request's headers, and for a client to read its answer; it takes connections until
 the process has no file left for anything else.

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from webapp.user_errors import BusyError
+from webapp.capacity import BusyError
 
 SMALL_BYTES = 64 * 1024
 """an answer up to this is not counted: the number of connections bounds them"""

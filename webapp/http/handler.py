@@ -6,10 +6,9 @@ middleware and view in one go; a stream then goes on without a thread.
 """
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -23,14 +22,15 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
-from webapp.body_pace import Receive
-from webapp.large_answers import held
-from webapp.once_read_body import OnceReadBody
-from webapp.user_errors import BusyError, unavailable
+from webapp.capacity import EXPLAINING_AT_ONCE, BusyError, a_slot_to_explain
+from webapp.http.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
+from webapp.http.body_pace import Receive
+from webapp.http.large_answers import held
+from webapp.http.once_read_body import OnceReadBody
+from webapp.http.user_errors import unavailable
 
 PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health", "explaining"
-THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: 2}
+THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: EXPLAINING_AT_ONCE}
 """kind of request → most threads. Pages and data take milliseconds of one interpreter, which more threads would only
 share. `waiting` is for requests that wait for a write to the database, or for a process that checks an upload or writes
 a download; where such a request also simulates, it takes `a_slot_to_explain`. `explaining` simulates, in compiled code
@@ -38,8 +38,6 @@ that leaves the interpreter to the others. Each kind has threads of its own, so 
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-_slots = threading.BoundedSemaphore(THREADS[EXPLAINING])
-"""what simulates for a page at a time, in whichever threads"""
 _spooling = ThreadPoolExecutor(2, thread_name_prefix="spooling")
 """what writes the pieces of large bodies: few at a time, while the server's own thread goes on with other requests"""
 _threads = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind, count in THREADS.items()}
@@ -53,13 +51,6 @@ def in_threads(kind: str) -> Callable[[View], View]:
         return view
 
     return marked
-
-
-@contextmanager
-def a_slot_to_explain() -> Iterator[None]:
-    """A slot in which pages simulate: a request of `EXPLAINING` has one, others take it where they simulate."""
-    with _slots:
-        yield
 
 
 class PooledHandler(ASGIHandler):

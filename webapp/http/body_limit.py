@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import Any
 
 from engine import api
-from webapp.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
-from webapp.upload_places import BUSY, UploadPlaces
+from webapp.http.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
+from webapp.http.upload_places import BUSY, UploadPlaces
 
 Scope = dict[str, Any]
 Send = Callable[[AsgiMessage], Awaitable[None]]
