@@ -119,9 +119,9 @@ def test_every_module_has_a_floor() -> None:
         (broken_floors, "webapp.graphs.models", "run = models.OneToOneField(to='runs.Run')"),
         (broken_floors, "webapp.jobs.reaper", "run = apps.get_model('runs.Run')"),
         (broken_floors, "webapp.jobs.reaper", "def late():\n    from webapp.runs.models import Run"),
-        (ways_round_the_api, "webapp.runs.tasks", "from engine.events import Episode"),
-        (ways_round_the_api, "webapp.runs.tasks", "from engine import events"),
-        (ways_round_the_api, "webapp.runs.tasks", "import engine.apiary"),
+        (ways_round_the_api, "webapp.runs.placing", "from engine.events import Episode"),
+        (ways_round_the_api, "webapp.runs.placing", "from engine import events"),
+        (ways_round_the_api, "webapp.runs.placing", "import engine.apiary"),
         (web_in_the_engine, "engine.run.run", "from django.conf import settings"),
         (web_in_the_engine, "engine.run.run", "def f():\n    import celery"),
         (environment_reads, "engine.run.run", "import os\nos.environ['HOME']"),
@@ -135,6 +135,9 @@ def test_every_module_has_a_floor() -> None:
         (pickles, "engine.run.run", "import torch\ntorch.load('weights')"),
         (pickles, "engine.run.run", "import numpy\nnumpy.load('x', allow_pickle=True)"),
         (pickles, "engine.run.run", "import numpy\nnumpy.load('x', allow_pickle=yes)"),
+        (pickles, "engine.run.run", "from multiprocessing.connection import Connection"),
+        (pickles, "engine.run.run", "import multiprocessing\nmultiprocessing.Pipe()"),
+        (pickles, "engine.policies.team", "import pickle"),
     ],
 )
 def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]], module: str, text: str) -> None:
@@ -147,10 +150,12 @@ def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]]
         (broken_floors, "engine.placers.random", "from engine.problem import Budget"),
         (broken_floors, "engine.graphs.graph", "from engine.graphs.grouping.grouping import Grouping\nimport numpy"),
         (broken_floors, "webapp.runs.forms", "from webapp.policies.models import Policy"),
-        (ways_round_the_api, "webapp.runs.tasks", "from engine import api\nfrom engine.api import Budget"),
+        (ways_round_the_api, "webapp.runs.placing", "from engine import api\nfrom engine.api import Budget"),
         (loans_from_tests, "tests.engine.test_run", "from tests.engine.small_runs import request"),
         (broken_floors, "webapp.runs.models", "graph = models.ForeignKey('graphs.Graph', null=True)"),
         (pickles, "engine.run.run", "import numpy\nnumpy.load('x', allow_pickle=False)"),
+        (pickles, "webapp.temporary_files", "from multiprocessing.util import Finalize"),
+        (pickles, "engine.policies.team", "from multiprocessing.connection import wait"),
     ],
 )
 def test_no_rule_sees_a_breach_where_there_is_none(

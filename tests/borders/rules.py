@@ -77,8 +77,16 @@ PICKLES = (
     "shelve",
     "torch.load",
     "torch.save",
+    "multiprocessing",
 )
-"""what would run code from a file or a message"""
+"""what would run code from a file or a message; the pipes and queues of multiprocessing pickle what is sent"""
+
+NO_PICKLES = ("multiprocessing.util",)
+"""what of those modules pickles nothing"""
+
+PIPES_OF_A_TRAINING = ("engine.policies.member", "engine.policies.member_process", "engine.policies.team")
+"""The learners of one training, a parent and its children, talk in pickles over pipes without a name. What comes from a
+file, an upload, the database or a broker is no pickle."""
 
 
 @cache
@@ -129,6 +137,10 @@ def environment_reads(source: PythonSource) -> Iterator[str]:
 def pickles(source: PythonSource) -> Iterator[str]:
     """Every way to a pickle."""
     for reach in [*source.attributes(), *source.imports()]:
+        if reach.name.startswith("multiprocessing") and source.module in PIPES_OF_A_TRAINING:
+            continue
+        if reach.name.startswith(NO_PICKLES):
+            continue
         if any(reach.name == name or reach.name.startswith(f"{name}.") for name in PICKLES):
             yield f"{source.module}:{reach.line} uses {reach.name}"
     for value, line in source.arguments("allow_pickle"):
