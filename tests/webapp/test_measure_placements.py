@@ -121,7 +121,7 @@ def test_chosen_runs_are_queued_with_other_placements_and_measured(
     response = start(client, cpu_run)
     measurement = StepMeasurement.objects.get()
     assert response.headers["Location"] == f"/measurements/{measurement.id}/"
-    assert broker.messages("execute") == [[str(measurement.id)]]
+    assert broker.messages("execute") == [["execute"]]
     assert state_of(client, "measurement", measurement.id)["status"] == "queued"
     assert f'data-job-id="{measurement.id.hex}"' in page_of(client, measurement)
     assert f"/measurements/{measurement.id}/" in client.get(graph_page).content.decode()

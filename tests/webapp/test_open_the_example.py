@@ -97,4 +97,4 @@ def test_it_is_run_as_it_was_with_a_limit_of_time(client: Client, broker: Memory
         example.evaluations,
         example.cluster,
     ]
-    assert broker.messages("gpu") == [[str(run.id)]]
+    assert broker.messages("gpu") == [["gpu"]]

@@ -88,7 +88,7 @@ def test_it_is_queued_and_its_page_says_so(client: Client, graph: Graph, broker:
     response = start(client, graph)
     profile = Profile.objects.get()
     assert response.url == f"/graphs/{graph.id}/"
-    assert broker.messages("execute") == [[str(profile.id)]]
+    assert broker.messages("execute") == [["execute"]]
     expected = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
     assert state_of(client, "profile", profile.id) == expected
     assert f'data-job-id="{profile.id.hex}"' in client.get(response.url).content.decode()
@@ -155,7 +155,7 @@ def test_its_times_can_be_downloaded_and_used(
     assert new.own_options == done.graph.own_options
     assert new.times_path.read_bytes() == TIMES
     assert new.times_name.startswith("measured 20")
-    assert broker.messages("cpu") == [[str(new.id)]]
+    assert broker.messages("cpu") == [["cpu"]]
 
 
 def test_a_second_message_does_nothing(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

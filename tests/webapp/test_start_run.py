@@ -42,7 +42,7 @@ def test_the_run_is_queued(client: Client, ready_graph: Graph, broker: MemoryBro
     assert response.status_code == 302
     assert response.url == f"/runs/{run.id}/"
     assert (run.status, run.method, run.evaluations, run.seconds, run.seed) == (Run.QUEUED, "placeto", 100, 60.0, 7)
-    assert broker.messages("gpu") == [[str(run.id)]]
+    assert broker.messages("gpu") == [["gpu"]]
     request = request_of(run)
     assert api.cluster_to_json(request.cluster) == api.cluster_to_json(api.parse_cluster("2xK80+CPU"))
     assert (request.budget, request.seed, request.settings) == (api.Budget(100, 60.0), 7, {})

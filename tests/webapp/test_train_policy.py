@@ -62,7 +62,7 @@ def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, bro
     assert (policy.name, policy.source, policy.status) == ("My policy", Policy.TRAINED, Policy.QUEUED)
     planned = PlannedGraph(real_graph.id, real_graph.name)
     assert policy.training_plan == TrainingPlan(("nmt",), (planned,), (), ("2xK80", "4xK80+cpu"), 60.0, 3)
-    assert broker.messages("gpu") == [[str(policy.id)]]
+    assert broker.messages("gpu") == [["gpu"]]
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert "Waiting for a free worker" in page
     assert "nmt and 1 graph" in page
@@ -78,7 +78,7 @@ def test_learners_side_by_side_are_asked_for_and_offered_again(
     policy = Policy.objects.get()
     plan = policy.training_plan
     assert plan is not None and plan.settings() == {"seconds": 60.0, "search_seconds": 5.0, "learners": 4}
-    assert broker.messages("gpu") == [[str(policy.id)]]
+    assert broker.messages("gpu") == [["gpu"]]
     again = client.get(f"/policies/train/?like={policy.id}").content.decode()
     assert re.search(r'<input[^>]*name="learners"[^>]*value="4"', again)
     refused = client.post("/policies/train/", chosen | {"learners": "65"})

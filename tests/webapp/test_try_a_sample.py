@@ -15,7 +15,7 @@ def test_the_sample_is_queued(client: Client, project: Project, broker: MemoryBr
     assert response.status_code == 302
     assert response.headers["Location"] == f"/graphs/{graph.id}/"
     assert (graph.sample, graph.name, graph.suffix) == ("inception_v3", api.samples()["inception_v3"], ".pb")
-    assert broker.messages("cpu") == [[str(graph.id)]]
+    assert broker.messages("cpu") == [["cpu"]]
     assert client.get(response.headers["Location"]).status_code == 200
 
 

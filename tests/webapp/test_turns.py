@@ -10,13 +10,12 @@ from uuid import UUID
 import pytest
 
 from webapp.graphs.models import Graph
-from webapp.jobs import turns
+from webapp.jobs import tasks, turns
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import Turn
 from webapp.jobs.turns import do_next, next_in_turn, others_wait, take_turn
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.runs import tasks
 from webapp.runs.models import Run
 
 
@@ -54,7 +53,7 @@ def test_two_hundred_jobs_of_one_project_do_not_delay_another_s(done: list[str])
     runs_of("one", 1)
     runs_of("two", 2)
     for _ in range(6):
-        tasks.place("whatever the message says")
+        tasks.do_next(Run.QUEUE)
     assert done == ["many0", "one0", "two0", "many1", "two1", "many2"]
 
 

@@ -30,7 +30,7 @@ def test_a_graph_is_kept_and_queued(client: Client, project: Project, broker: Me
     assert [path for path in data_folder.rglob("*") if path.is_file()] == [data_folder / "graphs" / f"{graph.id}.pb"]
     assert graph.source_path.read_bytes() == content
     assert graph.source_path.stat().st_mode & 0o077 == 0, "for the owner alone"
-    assert broker.messages("cpu") == [[str(graph.id)]]
+    assert broker.messages("cpu") == [["cpu"]]
     assert client.get(response.url).status_code == 200
 
 

@@ -67,7 +67,7 @@ def test_options_are_kept_and_given_to_the_engine(
     assert (graph.times_name, graph.times_bytes) == ("My step.PB", len(TIMES))
     assert graph.times_path.read_bytes() == TIMES
     assert graph.times_path.stat().st_mode & 0o077 == 0, "for the owner alone"
-    assert broker.messages("cpu") == [[str(graph.id)]]
+    assert broker.messages("cpu") == [["cpu"]]
 
     asked: dict[str, object] = {}
 

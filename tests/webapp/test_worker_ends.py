@@ -215,10 +215,18 @@ GARBAGE = (
 """entries of a queue's list that are no messages, or messages of nobody's"""
 
 
+OF_AN_OLDER_VERSION = (
+    '{"body": "W1siMSJdLCB7fSwge31d", "headers": {"task": "runs.place", "id": "4", "lang": "py"}, '
+    '"content-type": "application/json", "content-encoding": "utf-8", "properties": '
+    '{"delivery_tag": "4", "body_encoding": "base64", "delivery_info": {"exchange": "", "routing_key": "gpu"}}}'
+)
+"""`runs.place("1")`, a task that versions up to 0.2.0 had: each kind of job had its own"""
+
+
 def test_garbage_in_a_queue_ends_no_worker(around: Surroundings, run: Run, data_folder: Path) -> None:
     around.start_redis()
     Run.objects.filter(id=run.id).update(status=Run.CANCELLED)
-    around.ask_redis("LPUSH", "gpu", *GARBAGE)
+    around.ask_redis("LPUSH", "gpu", *GARBAGE, OF_AN_OLDER_VERSION)
     worker = around.start_worker("gpu", SCRIPTED)
     eventually(lambda: around.ask_redis("LLEN", "gpu") == 0, "all of it is read")
     Run.objects.filter(id=run.id).update(status=Run.QUEUED)
@@ -226,3 +234,4 @@ def test_garbage_in_a_queue_ends_no_worker(around: Surroundings, run: Run, data_
     assert run.attempts == 1, logs(data_folder)
     assert worker.pid in descendants(os.getpid()), logs(data_folder)
     assert "an entry of a queue is no message and is dropped: JSONDecodeError" in logs(data_folder)
+    assert "unregistered task of type 'runs.place'" in logs(data_folder), "the reaper has published the run anew"

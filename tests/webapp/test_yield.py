@@ -119,7 +119,7 @@ def test_a_long_run_yields_at_its_checkpoint_and_goes_on_from_it(
     assert rows(run)[-1] == (1 + 2 * CHECKPOINT_EVERY, "episode"), "nothing after its checkpoint is stored"
     assert SavedState.objects.get(job_id=run.id).seq == 1 + 2 * CHECKPOINT_EVERY
     assert run.best_step_time_us == STEP_TIMES_US[2 * CHECKPOINT_EVERY - 1]
-    assert broker.messages("gpu") == [[str(run.id)]]
+    assert broker.messages("gpu") == [["gpu"]]
     chosen = next_in_turn(Run.QUEUE)
     assert chosen is not None
     assert chosen.owner_id == other_run.graph.project_id, "it is behind the one that waits"

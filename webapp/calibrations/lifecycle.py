@@ -15,5 +15,5 @@ def start() -> Calibration | None:
         if Calibration.objects.filter(status__in=(Calibration.QUEUED, Calibration.RUNNING)).exists():
             return None
         calibration.save(force_insert=True)
-        transaction.on_commit(partial(publish_soon, Calibration, calibration.id))
+        transaction.on_commit(partial(publish_soon, Calibration.QUEUE))
     return calibration

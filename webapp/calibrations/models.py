@@ -11,7 +11,6 @@ from webapp.jobs.job import ExecutedJob
 class Calibration(ExecutedJob):
     """One measurement of this machine; its result is the cluster JSON that it has written."""
 
-    TASK: ClassVar[str] = "calibrations.calibrate"
     WORK: ClassVar[str] = "webapp.calibrations.calibrating:calibrate_machine"
     OWNER: ClassVar[str] = "id"
 

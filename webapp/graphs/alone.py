@@ -24,5 +24,5 @@ def start_alone(job: Any, store_rest: Callable[[], object] = lambda: None) -> bo
             return False
         job.save(force_insert=True)
         store_rest()
-        transaction.on_commit(partial(publish_soon, model, job.id))
+        transaction.on_commit(partial(publish_soon, model.QUEUE))
     return True

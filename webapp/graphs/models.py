@@ -30,7 +30,6 @@ class Graph(StagedJob):
     READING: ClassVar[str] = "reading"
     READY: ClassVar[str] = "ready"
     WORKING: ClassVar[str] = READING
-    TASK: ClassVar[str] = "graphs.read"
     QUEUE: ClassVar[str] = "cpu"
     WORK: ClassVar[str] = "webapp.graphs.reading:read_graph"
     OWNER: ClassVar[str] = "project_id"

@@ -169,4 +169,4 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
         if graph.read_again_from is None:
             graph.name = _free_name(graph)
         graph.save(force_insert=True)
-        transaction.on_commit(partial(publish_soon, Graph, graph.id))
+        transaction.on_commit(partial(publish_soon, Graph.QUEUE))

@@ -26,10 +26,8 @@ class Job(Deletable):
 
     WORKING: ClassVar[str]
     """the status while a worker has it"""
-    TASK: ClassVar[str]
-    """the name of the task that does it"""
     QUEUE: ClassVar[str]
-    """the queue of that task"""
+    """whose workers do it"""
     WORK: ClassVar[str]
     """`module:function` that claims a job by its id and does it; it returns whether it could claim it"""
     OWNER: ClassVar[str]

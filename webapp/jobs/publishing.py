@@ -1,7 +1,6 @@
-"""Sends messages to workers: a job's id and nothing else. A lost or repeated message does no harm."""
+"""Sends messages to workers: that a job waits in a queue, and nothing else. A lost or repeated one does no harm."""
 
 import logging
-import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,9 +10,11 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from webapp.jobs.background import send
-from webapp.jobs.job import Job
 
 log = logging.getLogger(__name__)
+
+TASK = "jobs.do_next"
+"""the name of the task of all messages; its one argument is the queue"""
 
 LONGEST_ANSWER_SECONDS = 2.0
 """of a broker that is asked whether it is well"""
@@ -22,22 +23,22 @@ BROKER_FAULTS = (OperationalError, OSError, RedisError)
 """errors of an unreachable broker: the transport does not wrap all of its client's errors"""
 
 
-def publish_soon(model: type[Job], job_id: uuid.UUID) -> None:
-    """Publish a queued row, of a web server in the background."""
-    send(partial(publish, model, job_id))
+def publish_soon(queue: str) -> None:
+    """Publish that a row was queued, of a web server in the background."""
+    send(partial(publish, queue))
 
 
-def publish(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Send a queued row's id to the workers of its queue. False if the broker cannot be reached.
+def publish(queue: str) -> bool:
+    """Tell the workers of `queue` that a job waits. False if the broker cannot be reached.
 
     A reaper publishes it once the broker is back.
     """
     try:
         with app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, timeout=3)
-            app.send_task(model.TASK, args=[str(job_id)], queue=model.QUEUE, retry=False, connection=connection)
+            app.send_task(TASK, args=[queue], queue=queue, retry=False, connection=connection)
     except BROKER_FAULTS as error:
-        log.warning("the broker cannot be reached; %s %s waits for it: %s", model.__name__, job_id, error)
+        log.warning("the broker cannot be reached; a job of the queue %s waits for it: %s", queue, error)
         return False
     return True
 

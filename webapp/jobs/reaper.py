@@ -79,15 +79,15 @@ def give_back(claim: Claim[Any], *, crashed: bool = False) -> bool:
 
 def publish_queued(model: type[Job]) -> int:
     """Publish the queued rows of `model` if the queue is empty: their messages were lost, or never sent."""
-    queued = model._default_manager.filter(status=model.QUEUED).order_by("created_at")
-    ids = list(queued.values_list("id", flat=True)[:MOST_PUBLISHED_AT_ONCE])
+    queued = model._default_manager.filter(status=model.QUEUED)
+    count = queued[:MOST_PUBLISHED_AT_ONCE].count()
     try:
-        if not ids or waiting_messages(model.QUEUE) > 0:
+        if not count or waiting_messages(model.QUEUE) > 0:
             return 0
     except BROKER_FAULTS as error:
         log.warning("the broker cannot be reached: %s", error)
         return 0
-    return sum(publish(model, job_id) for job_id in ids)
+    return sum(publish(model.QUEUE) for _ in range(count))
 
 
 def queue_all_again() -> int:
@@ -104,7 +104,7 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
     if ids:
         log.info("%s: %d given back", model.__name__, len(ids))
         announce(*ids)
-        _publish_at_once(model, model._default_manager.filter(id__in=ids, status=model.QUEUED))
+        _publish_at_once(model.QUEUE, model._default_manager.filter(id__in=ids, status=model.QUEUED).count())
     return len(ids)
 
 
@@ -155,13 +155,13 @@ def _lost_too_often(model: type[Job]) -> Q:
     return Q(fruitless_attempts__gte=most * TIMES_WITHOUT_STATE) | Q(fruitless_attempts__gte=most) & Q(has_state)
 
 
-def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:
-    """Publish each of `rows` again: its first message may be lost, or be redelivered only after the broker's timeout.
+def _publish_at_once(queue: str, count: int) -> None:
+    """Publish so many jobs again: their first messages may be lost, or be redelivered only after the broker's timeout.
 
     A repeated message does no harm. If the broker cannot be reached, a later round publishes them.
     """
-    for job_id in rows.order_by("created_at").values_list("id", flat=True):
-        if not publish(model, job_id):
+    for _ in range(count):
+        if not publish(queue):
             return
 
 

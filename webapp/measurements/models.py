@@ -18,7 +18,6 @@ from webapp.stored_paths import stored_path
 class StepMeasurement(WithCluster, ExecutedJob):
     """Step times of a graph's placements on the worker's machine; its result is the report of `api.measure_many`."""
 
-    TASK: ClassVar[str] = "measurements.measure"
     WORK: ClassVar[str] = "webapp.measurements.measuring:measure_placements"
     OWNER: ClassVar[str] = "graph__project_id"
 

@@ -29,7 +29,7 @@ def start_training(name: str, plan: TrainingPlan) -> Policy:
     policy = Policy(name=name, plan=plan.to_json(), summary=summary_of_plan(plan).to_json())
     with transaction.atomic():
         policy.save(force_insert=True)
-        transaction.on_commit(partial(publish_soon, Policy, policy.id))
+        transaction.on_commit(partial(publish_soon, Policy.QUEUE))
     return policy
 
 

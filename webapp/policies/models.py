@@ -36,7 +36,6 @@ class Policy(JobWithEvents, StagedJob):
     RUNNING: ClassVar[str] = "running"
     DONE: ClassVar[str] = "done"
     WORKING: ClassVar[str] = RUNNING
-    TASK: ClassVar[str] = "policies.train"
     QUEUE: ClassVar[str] = "gpu"
     WORK: ClassVar[str] = "webapp.policies.training:train_policy"
     OWNER: ClassVar[str] = "id"

@@ -14,7 +14,6 @@ from webapp.stored_paths import stored_path
 class Profile(ExecutedJob):
     """One measurement of a graph's op times, on the worker's machine; its result is that of `api.profile`."""
 
-    TASK: ClassVar[str] = "profiles.measure"
     WORK: ClassVar[str] = "webapp.profiles.profiling:profile_graph"
     OWNER: ClassVar[str] = "graph__project_id"
 

@@ -30,5 +30,5 @@ def start(
         if from_start is not None:
             from_start.run = run
             from_start.save(force_insert=True)
-        transaction.on_commit(partial(publish_soon, Run, run.id))
+        transaction.on_commit(partial(publish_soon, Run.QUEUE))
     return run

@@ -34,7 +34,6 @@ class Run(WithCluster, JobWithEvents):
     RUNNING: ClassVar[str] = "running"
     DONE: ClassVar[str] = "done"
     WORKING: ClassVar[str] = RUNNING
-    TASK: ClassVar[str] = "runs.place"
     QUEUE: ClassVar[str] = "gpu"
     WORK: ClassVar[str] = "webapp.runs.placing:place_run"
     OWNER: ClassVar[str] = "project_id"
