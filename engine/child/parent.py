@@ -1,7 +1,7 @@
 """Runs work on untrusted files, or with TensorFlow, in a child process with limits: the parent's side.
 
 A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its result as files in a
-private folder, which is deleted afterwards. Nothing is pickled on this way. The child is killed with its process group on
+private folder, which is deleted afterwards. Nothing of it is a pickle. The child is killed with its process group on
 time-out, when it does nothing for a minute (`idling.py`), and with its parent (where the system supports it).
 `process.py` is the child's side.
 """
