@@ -91,15 +91,12 @@ INSTALLED_APPS = [
     "webapp.jobs.apps.JobsConfig",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",
-    "webapp.profiles.apps.ProfilesConfig",
-    "webapp.calibrations.apps.CalibrationsConfig",
     "webapp.policies.apps.PoliciesConfig",
-    "webapp.decisions.apps.DecisionsConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.placements.apps.PlacementsConfig",
     "webapp.sharing.apps.SharingConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
-    "webapp.measurements.apps.MeasurementsConfig",
+    "webapp.measuring.apps.MeasuringConfig",
     "webapp.backups.apps.BackupsConfig",
 ]
 MIDDLEWARE = [
@@ -198,8 +195,8 @@ CHORES = (
     "webapp.runs.thinning.thin_old_runs",
     "webapp.jobs.free_pages.give_back_free_pages",
     "webapp.graphs.orphan_files.remove_orphan_files",
-    "webapp.profiles.orphan_files.remove_orphan_files",
-    "webapp.measurements.orphan_files.remove_orphan_files",
+    "webapp.measuring.orphan_files.remove_orphan_profiles",
+    "webapp.measuring.orphan_files.remove_orphan_rounds",
     "webapp.policies.family_cache.remove_unused_family_files",
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""

@@ -21,7 +21,7 @@ from webapp.backups.models import BackupRecord
 from webapp.graphs.models import Graph
 from webapp.jobs.deletion import delete as delete_row
 from webapp.jobs.models import Event
-from webapp.profiles.models import Profile
+from webapp.measuring.models import Profile
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 

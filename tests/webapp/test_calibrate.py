@@ -14,10 +14,10 @@ from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.machine_file import MACHINE
 from tests.webapp.states import state_of
-from webapp.calibrations.calibrating import calibrate_machine
-from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs import heartbeat
+from webapp.measuring.calibrating import calibrate_machine
+from webapp.measuring.models import Calibration
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 

@@ -10,11 +10,10 @@ from django.test import Client
 from engine import api
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER
-from webapp.decisions.models import KeptPolicy
 from webapp.graphs.models import Graph
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
-from webapp.runs.models import Run
+from webapp.runs.models import KeptPolicy, Run
 
 EVALUATIONS = 60
 

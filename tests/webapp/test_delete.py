@@ -19,9 +19,9 @@ from webapp.jobs import deletion, purging
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.deletion import deletable_models
 from webapp.jobs.models import Event, SavedState
+from webapp.measuring.models import Profile
 from webapp.policies import lifecycle as policies
 from webapp.policies.models import Policy, PolicyFile
-from webapp.profiles.models import Profile
 from webapp.projects.models import Project
 from webapp.runs.models import Answer, Run
 

@@ -18,18 +18,16 @@ from pytest_django import Settings
 from tests.engine.policies.small_policies import small_card, small_policy
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.run_rows import answered, compared, started
-from webapp.calibrations.models import Calibration
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.exports.placements import OF_PLACEMENT
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import NAMES
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
-from webapp.profiles.models import Profile
 from webapp.projects.models import Project
 from webapp.sharing.models import make_link
 from webapp.supervisor.parts import QUEUES

@@ -5,8 +5,8 @@ from django.test import Client
 
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
+from webapp.measuring.models import Profile
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 
 AT_WORK = {"stage": "Reinforcement learning, 43 %", "stage_done": 3, "stage_total": 7}
 

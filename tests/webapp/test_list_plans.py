@@ -13,8 +13,8 @@ from tests.webapp.run_rows import compared, started
 from webapp.graphs.models import Graph
 from webapp.jobs.purging import purge_step
 from webapp.jobs.reaper import job_models, publish_queued, reap
+from webapp.measuring.models import Profile
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="the words are SQLite's")

@@ -17,14 +17,13 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.purge import purge
 from tests.webapp.run_rows import answered
 from tests.webapp.states import state_of
-from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs import heartbeat
 from webapp.jobs.turns import next_in_turn
-from webapp.measurements import candidates
-from webapp.measurements.measuring import measure_placements
-from webapp.measurements.models import MeasuredPlacement, StepMeasurement
-from webapp.measurements.orphan_files import unknown_files
+from webapp.measuring import candidates
+from webapp.measuring.models import Calibration, MeasuredPlacement, StepMeasurement
+from webapp.measuring.orphan_files import unknown_rounds
+from webapp.measuring.placement_times import measure_placements
 from webapp.runs.models import Run
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -192,7 +191,7 @@ def test_another_attempt_goes_on_from_the_kept_rounds(
 
     waiting = carry_out(measurement, monkeypatch, killed_after_a_round)
     assert (waiting.status, waiting.attempts, waiting.fruitless_attempts) == (StepMeasurement.QUEUED, 1, 1)
-    assert list(unknown_files()) == []
+    assert list(unknown_rounds()) == []
 
     def going_on(*_: object, kept: Path, **__: object) -> Any:
         assert kept.read_text() == "a round"
@@ -240,7 +239,7 @@ def test_one_that_runs_ends_at_its_next_pulse_and_its_file_goes_with_it(
     )
     assert page_of_gone(client, measurement)
     (data_folder / "measurements" / "stray.rounds").touch()
-    assert [path.name for path in unknown_files()] == ["stray.rounds"]
+    assert [path.name for path in unknown_rounds()] == ["stray.rounds"]
     purge()
     assert not measurement.rounds_path.exists() and not MeasuredPlacement.objects.exists()
 

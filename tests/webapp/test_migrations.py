@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.core.management import call_command
+from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 
 from tests.engine.policies.small_policies import changed, small_card, small_policy
+from webapp.measuring.models import Calibration, MeasuredPlacement, Profile, StepMeasurement
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.summary import PolicySummary
 from webapp.policies.training_plan import TrainingPlan
+from webapp.runs.models import KeptPolicy, Run
+from webapp.workers.version import code_version, database_version, unknown_migrations
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -94,6 +98,46 @@ def test_files_of_every_age_get_their_versions(before_summaries: Any) -> None:
         "damaged": (0, False),
         "without a file": (0, False),
     }
+
+
+MOVED: dict[tuple[str, str], tuple[str, str]] = {
+    ("profiles", "0001_initial"): ("measuring", "0001_profiles"),
+    ("profiles", "0002_revision"): ("measuring", "0002_revision"),
+    ("profiles", "0003_fruitless_attempts"): ("measuring", "0003_fruitless_attempts"),
+    ("profiles", "0004_deleted_rows"): ("measuring", "0004_deleted_rows"),
+    ("calibrations", "0001_initial"): ("measuring", "0005_calibrations"),
+    ("measurements", "0001_initial"): ("measuring", "0006_measurements"),
+    ("decisions", "0001_kept_policy"): ("runs", "0017_kept_policy"),
+}
+"""migration of an app that is no more → the one that has taken its place"""
+
+
+def test_tables_of_apps_that_were_joined_stay_as_they_are(run: Run) -> None:
+    """A database from before: its migrations have the names of the former apps."""
+    recorder = MigrationExecutor(connection).recorder
+    applied = recorder.applied_migrations()
+    for former, present in MOVED.items():
+        assert former in applied
+        recorder.record_unapplied(*present)
+    graph = run.graph
+    measurement = StepMeasurement.objects.create(graph=graph, cluster=run.cluster, rounds=1, steps=1)
+    kept: list[models.Model] = [
+        Profile.objects.create(graph=graph),
+        Calibration.objects.create(),
+        measurement,
+        MeasuredPlacement.objects.create(measurement=measurement, position=0, words="one", device_of_group=[0]),
+        KeptPolicy.objects.create(run=run, policy=b"policy"),
+    ]
+    assert unknown_migrations(connection) == []
+    executor = MigrationExecutor(connection)
+    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+    call_command("migrate", verbosity=0)
+    assert set(MOVED.values()) <= set(recorder.applied_migrations())
+    assert database_version() == code_version()
+    for row in kept:
+        assert type(row)._default_manager.get(pk=row.pk) == row
+    former_tables = {f"{app}_" for app, _ in MOVED}
+    assert all(type(row)._meta.db_table.startswith(tuple(former_tables)) for row in kept)
 
 
 @pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: f"{path.parents[1].name}/{path.stem}")

@@ -33,7 +33,7 @@ ANSWERS: dict[str, Any] = json.loads((OLDER / "answers.json").read_text())
 VERSION_0_1_0: list[tuple[str, str]] = [
     ("projects", "0001_initial"),
     ("graphs", "0002_options"),
-    ("profiles", "0001_initial"),
+    ("measuring", "0001_profiles"),
     ("policies", "0005_file_version"),
     ("runs", "0003_policy"),
     ("comparisons", "0003_policy"),

@@ -6,8 +6,8 @@ from pathlib import Path
 from webapp.graphs import orphan_files as orphan_graphs
 from webapp.graphs.models import Graph
 from webapp.graphs.orphan_files import SECONDS_BETWEEN_LOOKS, OrphanFiles
-from webapp.profiles import orphan_files as orphan_profiles
-from webapp.profiles.models import Profile
+from webapp.measuring import orphan_files as orphan_measurements
+from webapp.measuring.models import Profile
 
 
 class Clock:
@@ -67,7 +67,7 @@ def test_a_file_that_gets_its_row_between_two_looks_stays(data_folder: Path, gra
 
 def test_times_that_no_row_knows_for_an_hour_are_removed(data_folder: Path, graph: Graph) -> None:
     clock, profile = Clock(), Profile.objects.create(graph=graph)
-    chore = OrphanFiles(orphan_profiles.unknown_files, clock)
+    chore = OrphanFiles(orphan_measurements.unknown_profiles, clock)
     gone, kept = file(data_folder / "profiles" / "x.pb"), file(profile.times_path)
     chore()
     clock.seconds = SECONDS_BETWEEN_LOOKS

@@ -21,9 +21,9 @@ from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.jobs import heartbeat, reaper
 from webapp.jobs.claim import Claim
-from webapp.profiles.models import Profile
-from webapp.profiles.orphan_files import unknown_files
-from webapp.profiles.profiling import profile_graph
+from webapp.measuring.models import Profile
+from webapp.measuring.orphan_files import unknown_profiles
+from webapp.measuring.profiling import profile_graph
 from webapp.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -245,7 +245,7 @@ def test_its_file_goes_with_the_graph_and_not_before(
     carry_out(profile, monkeypatch)
     stray = data_folder / "profiles" / "stray.pb"
     stray.touch()
-    assert list(unknown_files()) == [stray]
+    assert list(unknown_profiles()) == [stray]
     stray.unlink()
     assert len(files_in(data_folder)) == 2
     client.post(f"/projects/{profile.graph.project_id}/delete/")

@@ -12,15 +12,13 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.webapp.conftest import MemoryBroker
-from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs import reaper
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
 from webapp.jobs.publishing import publish
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
@@ -181,9 +179,7 @@ def test_it_publishes_nothing_while_messages_wait(run: Run, broker: MemoryBroker
 
 
 def test_what_is_given_back_is_published_though_other_messages_wait(run: Run, broker: MemoryBroker) -> None:
-    Run.objects.create(
-        graph=run.graph, cluster=run.cluster, method="random", settings={}, evaluations=1, seed=0
-    )
+    Run.objects.create(graph=run.graph, cluster=run.cluster, method="random", settings={}, evaluations=1, seed=0)
     publish(Run.QUEUE)
     claimed(run, STALE)
     reaper.reap(Run)

@@ -10,9 +10,9 @@ from tests.webapp.scripted_engine import CLUSTER
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
+from webapp.measuring.models import Profile
 from webapp.pages.states import MOST_AT_ONCE
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 

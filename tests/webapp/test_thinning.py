@@ -10,11 +10,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.webapp.scripted_engine import CLUSTER
-from webapp.decisions.models import KeptPolicy
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event, bytes_of_events
 from webapp.runs import thinning
-from webapp.runs.models import Run, RunSummary
+from webapp.runs.models import KeptPolicy, Run, RunSummary
 from webapp.runs.run_summary import summary_of
 from webapp.runs.thinning import ThinOldRuns
 

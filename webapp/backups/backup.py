@@ -24,9 +24,9 @@ from webapp.backups.archive import FILE_FOLDERS, PIECE_BYTES, ArchiveWriter, Man
 from webapp.backups.failure import BackupError
 from webapp.backups.models import BackupRecord
 from webapp.backups.rows import lines_of
-from webapp.backups.schema import TableModel, applied_migrations, tables_at
+from webapp.backups.schema import TableModel, applied_migrations, name_of, tables_at
 from webapp.graphs.models import Graph
-from webapp.profiles.models import Profile
+from webapp.measuring.models import Profile
 from webapp.temporary_files import temporary_folder
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def _write_snapshot(archive: ArchiveWriter, manifest: Manifest, tables: list[Tab
                 continue
             for table in tables:
                 with closing(_counted(table, manifest)) as lines:  # before the connection, if a stop comes between
-                    archive.write(f"rows/{table._meta.label_lower}.jsonl", lines)
+                    archive.write(f"rows/{name_of(table)}.jsonl", lines)
             return found_missing
     raise BackupError("files are deleted all the time: try again when less is deleted")
 
@@ -115,7 +115,7 @@ def _counted(table: TableModel, manifest: Manifest) -> Generator[bytes, None, No
     for line in lines_of(table):
         count += 1
         yield line
-    manifest.rows[table._meta.label_lower] = count
+    manifest.rows[name_of(table)] = count
 
 
 @contextmanager
@@ -157,16 +157,16 @@ def entry_of(path: Path) -> str:
 
 def files_of_rows(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
     """Each path that a row may have a file at, and whether the row says that it has one."""
-    by_label = {table._meta.label_lower: table for table in tables}
-    graphs = by_label["graphs.graph"]._default_manager.order_by("pk")
+    by_name = {name_of(table): table for table in tables}
+    graphs = by_name["graphs.graph"]._default_manager.order_by("pk")
     for key, suffix, file_bytes, times_name in graphs.values_list(
         "id", "suffix", "file_bytes", "times_name"
     ).iterator():
         source, times = Graph(id=key, suffix=suffix).paths
         yield source, file_bytes > 0
         yield times, bool(times_name)
-    if "profiles.profile" in by_label:
-        profiles = by_label["profiles.profile"]._default_manager.order_by("pk")
+    if "profiles.profile" in by_name:
+        profiles = by_name["profiles.profile"]._default_manager.order_by("pk")
         for key, status in profiles.values_list("id", "status").iterator():
             yield Profile(id=key).times_path, status == Profile.DONE
 

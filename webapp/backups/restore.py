@@ -26,7 +26,16 @@ from webapp.backups.backup import entry_of, files_of_rows
 from webapp.backups.failure import BackupError
 from webapp.backups.row_values import most_line_bytes
 from webapp.backups.rows import columns_of, insert, reset_sequences
-from webapp.backups.schema import TableModel, applied_migrations, first_with_rows, migrate_to, require_known, tables_at
+from webapp.backups.schema import (
+    TableModel,
+    applied_migrations,
+    current_names,
+    first_with_rows,
+    migrate_to,
+    name_of,
+    require_known,
+    tables_at,
+)
 from webapp.jobs.reaper import queue_all_again
 from webapp.temporary_files import temporary_folder
 from webapp.workers.models import Worker
@@ -68,13 +77,14 @@ def restore(path: Path, *, keep_schema: bool = False) -> RestoreReport:
 
 def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) -> RestoreReport:
     manifest = archive.manifest
-    require_known(manifest.migrations, MigrationLoader(connection), "the backup")
+    migrations = current_names(manifest.migrations, MigrationLoader(connection))
+    require_known(migrations, MigrationLoader(connection), "the backup")
     _require_empty(data_folder)
     if archive.files_bytes > shutil.disk_usage(data_folder).free:
         raise BackupError(f"the files of the backup take {archive.files_bytes} bytes; {data_folder} has less space")
     archive.verify()
-    migrate_to(manifest.migrations)
-    tables = tables_at(manifest.migrations)
+    migrate_to(migrations)
+    tables = tables_at(migrations)
     with temporary_folder() as stage:
         _write_files(archive, stage)
         with _removed_on_failure(stage, data_folder) as move_into_place, transaction.atomic():
@@ -175,7 +185,7 @@ def _removed_on_failure(stage: Path, data_folder: Path) -> Iterator[Callable[[],
 def _insert_rows(archive: ArchiveReader, tables: list[TableModel]) -> None:
     """Insert all rows, in any order: references are checked at the end of the transaction."""
     manifest: Manifest = archive.manifest
-    names = {table._meta.label_lower: table for table in tables}
+    names = {name_of(table): table for table in tables}
     if sorted(names) != sorted(manifest.rows):
         raise BackupError("the backup is damaged: its tables are not those of its migrations")
     for label, table in names.items():

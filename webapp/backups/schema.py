@@ -42,12 +42,23 @@ def require_known(migrations: Migrations, loader: MigrationLoader, what: str) ->
         raise BackupError(f"{what} is of a newer version ({', '.join(unknown[:3])}): use that version or a later one")
 
 
+def current_names(migrations: Migrations, loader: MigrationLoader) -> list[tuple[str, str]]:
+    """The migrations under their names of this version: those of apps that were joined have others than before."""
+    renamed = {old: key for key, migration in loader.disk_migrations.items() for old in migration.replaces}
+    return sorted({renamed.get(node, node) for node in map(tuple, migrations)})
+
+
+def name_of(table: TableModel) -> str:
+    """The table's name in a backup, `app.model`: it stays when the model moves to another app."""
+    return str(table._meta.db_table).replace("_", ".", 1)
+
+
 def tables_at(migrations: Migrations) -> list[TableModel]:
     """The tables at that state, those of this installation left out, in a fixed order."""
     loader = MigrationLoader(connection)
     state = loader.project_state(sorted(migrations))
     tables = [model for model in state.apps.get_models(include_auto_created=True) if not is_of_installation(model)]
-    return sorted(tables, key=lambda model: model._meta.label_lower)
+    return sorted(tables, key=name_of)
 
 
 def is_of_installation(model: TableModel) -> bool:

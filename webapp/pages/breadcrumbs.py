@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring.models import StepMeasurement
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run

@@ -9,14 +9,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
-from webapp.calibrations.models import Calibration
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.run_lines import comparison_lines
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 MOST_AT_ONCE = 200

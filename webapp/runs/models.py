@@ -190,3 +190,17 @@ class RunSummary(models.Model):
 
     def __str__(self) -> str:
         return f"summary of {self.run_id} up to event {self.seq}"
+
+
+class KeptPolicy(models.Model):
+    """An `engine.api.KeptPolicy`, to compute a run's decisions again; deleted with the run, or as it is thinned."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="kept_policy")
+    policy = models.BinaryField()
+    """at most a few megabytes, most often some hundred kilobytes"""
+
+    class Meta:
+        db_table = "decisions_keptpolicy"
+
+    def __str__(self) -> str:
+        return f"policy of run {self.run_id}"

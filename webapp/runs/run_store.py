@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from engine import api
-from webapp.decisions.models import KeptPolicy
 from webapp.jobs.claim import Claim
 from webapp.jobs.event_store import EventStore
-from webapp.runs.models import Answer, Run
+from webapp.runs.models import Answer, KeptPolicy, Run
 from webapp.runs.run_summary import store_summary, summary_of
 
 

@@ -16,10 +16,9 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from webapp.decisions.models import KeptPolicy
 from webapp.jobs.job import CHANGED
 from webapp.jobs.models import Event, bytes_of_events
-from webapp.runs.models import Run
+from webapp.runs.models import KeptPolicy, Run
 from webapp.runs.run_summary import keep_summary
 
 EVENTS_A_STEP = 2000

@@ -10,12 +10,11 @@ from django.views.decorators.http import require_safe
 from numpy.typing import NDArray
 
 from engine import api
-from webapp.decisions.models import KeptPolicy
 from webapp.http.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.pages.runs.page import run_or_404
-from webapp.runs.models import Run
+from webapp.runs.models import KeptPolicy, Run
 from webapp.runs.sessions import session_of
 
 MOST_SHARED_BYTES = 4 * 1024**2

@@ -10,6 +10,7 @@ from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.http.user_errors import row_or_404
+from webapp.measuring.forms import ConsentForm
 from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.pages.graphs.reading_summary import (
     notes_of,
@@ -22,7 +23,6 @@ from webapp.pages.graphs.reading_summary import (
     unknown_ops_of,
 )
 from webapp.pages.run_lines import page_of_lines
-from webapp.profiles.forms import ConsentForm
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
 

@@ -9,11 +9,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
-from webapp.calibrations import lifecycle
-from webapp.calibrations.calibrating import require_place
-from webapp.calibrations.models import Calibration
 from webapp.http.user_errors import conflict, row_or_404
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.measuring import lifecycle
+from webapp.measuring.calibrating import require_place
+from webapp.measuring.models import Calibration
 from webapp.workers.machine_file import MeasuredMachine, own_machine
 from webapp.workers.machine_offer import worker_machines
 
@@ -89,7 +89,7 @@ def create(request: HttpRequest) -> HttpResponse:
     page, fault = redirect("machine:page"), _place_fault()
     if fault:
         return conflict(request, fault, page)
-    return page if lifecycle.start() is not None else conflict(request, UNDER_WAY, page)
+    return page if lifecycle.start_calibration() is not None else conflict(request, UNDER_WAY, page)
 
 
 @require_POST

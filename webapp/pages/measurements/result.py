@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import api
-from webapp.measurements.models import MeasuredPlacement
+from webapp.measuring.models import MeasuredPlacement
 from webapp.pages.measurements.scatter import Scatter, Spot, scatter_of
 
 FEW = 10

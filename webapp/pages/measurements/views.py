@@ -16,10 +16,10 @@ from webapp.graphs.models import Graph
 from webapp.http.user_errors import conflict, refused_form, row_or_404
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.measurements import lifecycle
-from webapp.measurements.candidates import candidates_of
-from webapp.measurements.forms import MeasurementForm
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring import lifecycle
+from webapp.measuring.candidates import candidates_of
+from webapp.measuring.forms import MeasurementForm
+from webapp.measuring.models import StepMeasurement
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.measurements.result import result_of
@@ -43,7 +43,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return refused_form(request, form, partial(_form_page, request, graph, form))
     named = {name: form.cleaned_data[name] for name in ("one_device", "others", "rounds", "steps")}
-    measurement = lifecycle.start(graph, form.chosen, **named)
+    measurement = lifecycle.start_measurement(graph, form.chosen, **named)
     if measurement is None:
         return conflict(request, UNDER_WAY, redirect("graphs:detail", graph_id=graph.id))
     return redirect("measurements:detail", measurement_id=measurement.id)

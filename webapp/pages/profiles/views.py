@@ -14,10 +14,10 @@ from webapp.graphs.models import Graph
 from webapp.http.large_answers import FileAnswer
 from webapp.http.user_errors import conflict, refused_form, row_or_404
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.measuring import lifecycle
+from webapp.measuring.forms import ConsentForm
+from webapp.measuring.models import Profile
 from webapp.pages.graphs.page import graph_or_404, graph_page
-from webapp.profiles import lifecycle
-from webapp.profiles.forms import ConsentForm
-from webapp.profiles.models import Profile
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
 NOT_TENSORFLOW = "This graph was uploaded as {}, which TensorFlow cannot run; there is nothing to measure."
@@ -35,7 +35,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         form.add_error(None, fault)
     if not form.is_valid():
         return refused_form(request, form, partial(graph_page, request, graph, profile_form=form))
-    if lifecycle.start(graph) is None:
+    if lifecycle.start_profile(graph) is None:
         return conflict(request, UNDER_WAY, _back(graph))
     return _back(graph)
 

@@ -10,13 +10,11 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils import timezone
 
-from webapp.calibrations.models import Calibration
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.jobs.reaper import job_models
-from webapp.measurements.models import StepMeasurement
+from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.policies.models import Policy
-from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 from webapp.workers.models import Worker
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from engine import api
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
-from webapp.measurements.models import StepMeasurement
-from webapp.profiles.profiling import limits
+from webapp.measuring.models import StepMeasurement
+from webapp.measuring.profiling import limits
 
 
 class RoundReport:

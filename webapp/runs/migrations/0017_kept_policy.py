@@ -3,9 +3,9 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    initial = True
+    replaces = [("decisions", "0001_kept_policy")]
 
-    dependencies = [("runs", "0010_kept_events")]
+    dependencies = [("runs", "0016_verdict")]
 
     operations = [
         migrations.CreateModel(
@@ -23,5 +23,6 @@ class Migration(migrations.Migration):
                 ),
                 ("policy", models.BinaryField()),
             ],
+            options={"db_table": "decisions_keptpolicy"},
         ),
     ]

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import transaction
 
 from engine import api
-from webapp.calibrations.models import Calibration
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
+from webapp.measuring.models import Calibration
 
 
 def calibrate_machine(calibration_id: uuid.UUID) -> bool:

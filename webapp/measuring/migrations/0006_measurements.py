@@ -9,9 +9,10 @@ import webapp.json_field
 
 
 class Migration(migrations.Migration):
-    initial = True
+    replaces = [("measurements", "0001_initial")]
 
     dependencies = [
+        ("measuring", "0005_calibrations"),
         ("graphs", "0006_counts"),
         ("runs", "0014_parts"),
     ]
@@ -49,6 +50,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "db_table": "measurements_stepmeasurement",
                 "verbose_name": "measurement",
                 "ordering": ("-created_at",),
             },
@@ -72,11 +74,12 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="placements",
-                        to="measurements.stepmeasurement",
+                        to="measuring.stepmeasurement",
                     ),
                 ),
             ],
             options={
+                "db_table": "measurements_measuredplacement",
                 "ordering": ("position",),
             },
         ),

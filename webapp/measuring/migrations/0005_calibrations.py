@@ -8,9 +8,9 @@ import webapp.json_field
 
 
 class Migration(migrations.Migration):
-    initial = True
+    replaces = [("calibrations", "0001_initial")]
 
-    dependencies = []
+    dependencies = [("measuring", "0004_deleted_rows")]
 
     operations = [
         migrations.CreateModel(
@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                 ("result", webapp.json_field.JsonTextField(null=True)),
             ],
             options={
+                "db_table": "calibrations_calibration",
                 "ordering": ("-created_at",),
                 "indexes": [
                     models.Index(

@@ -1,4 +1,4 @@
-"""Measurements: a worker runs a graph under several placements and compares their steps with the simulated ones."""
+"""What a worker measures on its machine: times of a graph's ops, steps of its placements, the machine itself."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -15,10 +15,62 @@ from webapp.runs.with_cluster import WithCluster
 from webapp.stored_paths import stored_path
 
 
+class Profile(ExecutedJob):
+    """One measurement of a graph's op times, on the worker's machine; its result is that of `api.profile`."""
+
+    WORK: ClassVar[str] = "webapp.measuring.profiling:profile_graph"
+    OWNER: ClassVar[str] = "graph__project_id"
+
+    graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
+
+    class Meta:
+        db_table = "profiles_profile"
+        ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_profiles_of_graph"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_profiles_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="profile_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_profiles"),
+        ]
+
+    def __str__(self) -> str:
+        return f"profile of {self.graph.name}"
+
+    @property
+    def times_path(self) -> Path:
+        """The RunMetadata on this machine, once it is done, named by the id."""
+        return stored_path("profiles", f"{self.id}.pb")
+
+    @property
+    def paths(self) -> tuple[Path]:
+        """All files that may belong to this row."""
+        return (self.times_path,)
+
+
+class Calibration(ExecutedJob):
+    """One measurement of this machine; its result is the cluster JSON that it has written."""
+
+    WORK: ClassVar[str] = "webapp.measuring.calibrating:calibrate_machine"
+    OWNER: ClassVar[str] = "id"
+
+    class Meta:
+        db_table = "calibrations_calibration"
+        ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["-created_at"], condition=LIVING, name="newest_calibrations"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_calibrations_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="calibration_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_calibrations"),
+        ]
+
+    def __str__(self) -> str:
+        return "calibration of this machine"
+
+
 class StepMeasurement(WithCluster, ExecutedJob):
     """Step times of a graph's placements on the worker's machine; its result is the report of `api.measure_many`."""
 
-    WORK: ClassVar[str] = "webapp.measurements.measuring:measure_placements"
+    WORK: ClassVar[str] = "webapp.measuring.placement_times:measure_placements"
     OWNER: ClassVar[str] = "graph__project_id"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="measurements")
@@ -28,6 +80,7 @@ class StepMeasurement(WithCluster, ExecutedJob):
 
     class Meta:
         ordering = ("-created_at",)
+        db_table = "measurements_stepmeasurement"
         verbose_name = "measurement"
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_measurements_of_graph"),
@@ -66,6 +119,7 @@ class MeasuredPlacement(models.Model):
     """the devices of the parts of split groups: see `SplitPlacement`"""
 
     class Meta:
+        db_table = "measurements_measuredplacement"
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["measurement", "position"], name="place_in_measurement")
         ]

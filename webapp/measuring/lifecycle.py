@@ -1,22 +1,49 @@
-"""Starts measurements."""
+"""Starts profiles, measurements and calibrations, and reads graphs with measured times."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
+from django.db import transaction
 from django.http import Http404
 
 from engine import api
 from webapp.graphs.alone import start_alone
 from webapp.graphs.models import Graph
-from webapp.measurements.candidates import Candidates, run_words
-from webapp.measurements.models import MeasuredPlacement, StepMeasurement
+from webapp.graphs.uploads import read_again
+from webapp.jobs.publishing import publish_soon
+from webapp.measuring.candidates import Candidates, run_words
+from webapp.measuring.models import Calibration, MeasuredPlacement, Profile, StepMeasurement
 from webapp.runs.models import Answer
 
 SEED = 0
 """of the random placements: the same ones for every measurement of a graph on so many devices"""
 
 
-def start(
+def start_profile(graph: Graph) -> Profile | None:
+    """Queue a profile of `graph`; None if one is queued or running."""
+    profile = Profile(graph=graph)
+    return profile if start_alone(profile) else None
+
+
+def read_with_its_times(profile: Profile) -> Graph:
+    """Queue the reading of the graph's file as another graph, with the times of a finished profile."""
+    name = f"measured {profile.finished_at:%Y-%m-%d %H:%M}.pb"
+    return read_again(profile.graph, profile.graph.own_options, profile.times_path, name)
+
+
+def start_calibration() -> Calibration | None:
+    """Queue a calibration; None if one is queued or running."""
+    calibration = Calibration()
+    with transaction.atomic():
+        if Calibration.objects.filter(status__in=(Calibration.QUEUED, Calibration.RUNNING)).exists():
+            return None
+        calibration.save(force_insert=True)
+        transaction.on_commit(partial(publish_soon, Calibration.QUEUE))
+    return calibration
+
+
+def start_measurement(
     graph: Graph, chosen: Candidates, *, one_device: bool, others: int, rounds: int, steps: int
 ) -> StepMeasurement | None:
     """Queue a measurement of the best placements of the chosen runs; None if the graph has one queued or running.

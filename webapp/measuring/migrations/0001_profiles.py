@@ -9,6 +9,8 @@ import webapp.json_field
 
 
 class Migration(migrations.Migration):
+    replaces = [("profiles", "0001_initial")]
+
     initial = True
 
     dependencies = [
@@ -42,6 +44,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "db_table": "profiles_profile",
                 "ordering": ("-created_at",),
             },
         ),

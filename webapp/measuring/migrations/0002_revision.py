@@ -4,7 +4,9 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("profiles", "0001_initial")]
+    replaces = [("profiles", "0002_revision")]
+
+    dependencies = [("measuring", "0001_profiles")]
 
     operations = [
         migrations.AddField(

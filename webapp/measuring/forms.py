@@ -1,16 +1,24 @@
-"""The form that starts a measurement of placements."""
+"""The forms that start a profile, and a measurement of placements."""
 
 from typing import Any
 
 from django import forms
 
 from engine import api
-from webapp.measurements.candidates import Candidates, run_words
-from webapp.profiles.forms import ConsentForm
+from webapp.measuring.candidates import Candidates, run_words
 from webapp.runs.models import Run
 
 MOST_RUNS = 50
 LEAST_PLACEMENTS = 2
+
+
+class ConsentForm(forms.Form):
+    """The consent without which no graph is run."""
+
+    consent = forms.BooleanField(
+        label="I trust this graph: run it on the worker's machine",
+        error_messages={"required": "Measuring executes the graph; it starts once you agree to that."},
+    )
 
 
 class MeasurementForm(ConsentForm):

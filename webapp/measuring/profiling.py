@@ -8,7 +8,7 @@ from django.db import transaction
 
 from engine import api
 from webapp.jobs.engine_work import NO_STAGE, EngineWork, carry_out
-from webapp.profiles.models import Profile
+from webapp.measuring.models import Profile
 
 
 def limits() -> api.Limits:

@@ -4,9 +4,11 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    replaces = [("profiles", "0004_deleted_rows")]
+
     dependencies = [
         ("graphs", "0005_deleted_rows"),
-        ("profiles", "0003_fruitless_attempts"),
+        ("measuring", "0003_fruitless_attempts"),
     ]
 
     operations = [

@@ -7,11 +7,13 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 def all_were_fruitless(apps: Apps, _schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Attempts so far count as they did."""
-    apps.get_model("profiles", "profile").objects.update(fruitless_attempts=models.F("attempts"))
+    apps.get_model("measuring", "profile").objects.update(fruitless_attempts=models.F("attempts"))
 
 
 class Migration(migrations.Migration):
-    dependencies = [("profiles", "0002_revision")]
+    replaces = [("profiles", "0003_fruitless_attempts")]
+
+    dependencies = [("measuring", "0002_revision")]
 
     operations = [
         migrations.AddField(
