@@ -45,7 +45,7 @@ def require_known(migrations: Migrations, loader: MigrationLoader, what: str) ->
 def current_names(migrations: Migrations, loader: MigrationLoader) -> list[tuple[str, str]]:
     """The migrations under their names of this version: those of apps that were joined have others than before."""
     renamed = {old: key for key, migration in loader.disk_migrations.items() for old in migration.replaces}
-    return sorted({renamed.get(node, node) for node in map(tuple, migrations)})
+    return sorted({renamed.get(node, node) for node in migrations})
 
 
 def name_of(table: TableModel) -> str:
