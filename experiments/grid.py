@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from engine.child.parent import BUDGETED_LIMITS, run_in_child
-from engine.comparing.grid import GoOn, Kept, Key, fill, written
+from engine.comparing.grid import CellKey, GoOn, Kept, fill, written
 from engine.events import Json
 from experiments.keeping.code_state import code_state
 from experiments.pages import ReportLine
 
-Measurement: TypeAlias = Key
+Measurement: TypeAlias = CellKey
 """the key of a cell: what was measured"""
 TakesAlso: TypeAlias = Callable[[Measurement, str], bool]
 """whether a measurement counts that another state of the code has made, by its key and that state"""
@@ -30,7 +30,7 @@ RESULT = "result"
 KEYS = "keys"
 """the argument of a child that measures several cells, and returns a list of their results"""
 Cell = TypeVar("Cell", bound=Hashable)
-Beside: TypeAlias = Mapping[str, Json] | Callable[[Cell], Mapping[str, Json]]
+MoreArguments: TypeAlias = Mapping[str, Json] | Callable[[Cell], Mapping[str, Json]]
 """arguments of a child that decide no result, such as folders"""
 
 
@@ -111,7 +111,7 @@ def measure_cells(
     processes: int,
     report: ReportLine,
     *,
-    beside: Beside[Cell] | None = None,
+    beside: MoreArguments[Cell] | None = None,
     together: Callable[[Cell], Hashable] | None = None,
 ) -> dict[Cell, Any]:
     """The results of all cells; `function` ("module:name") measures each that `kept` lacks, in a child of its own.

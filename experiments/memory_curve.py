@@ -71,10 +71,10 @@ class LearnedMemory:
 def run(folder: Path, report: ReportLine) -> str:
     """Train where a result is missing, write `folder`/memory_curve.{md,png}, and return the page."""
     kept = KeptResults(folder / "kept" / "memory_curve.jsonl")
-    cells = {each: each.key() for each in (Turn(*of) for of in product(NMT_GPUS, VARIANT_OF, SEEDS))}
+    cells = {each: each.key() for each in (MemoryTraining(*of) for of in product(NMT_GPUS, VARIANT_OF, SEEDS))}
     prepared = cache(partial(prepared_zoo_graph, report=report, settings={"batch": NMT_BATCH}))
 
-    def train(turn: Turn) -> dict[str, api.Json]:
+    def train(turn: MemoryTraining) -> dict[str, api.Json]:
         return asdict(memory_curve(prepared(turn.graph), _cluster(turn.graph), VARIANT_OF[turn.label], turn.seed))
 
     found: dict[tuple[str, str], list[LearnedMemory]] = {}
@@ -88,7 +88,7 @@ def _cluster(graph: str) -> str:
     return f"{NMT_GPUS[graph]}x{KIND}"
 
 
-class Turn(NamedTuple):
+class MemoryTraining(NamedTuple):
     """A training of a variant on a graph."""
 
     graph: str

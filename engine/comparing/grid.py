@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from engine.errors import ChildError, LimitError, PlacetoError
 from engine.events import Json
 
-Key: TypeAlias = Mapping[str, Json]
+CellKey: TypeAlias = Mapping[str, Json]
 """what a result depends on: graph, cluster, method, settings, seed, budget"""
 GoOn: TypeAlias = Callable[[], None]
 """raises once another cell has failed, so that no child works on in vain"""
@@ -24,11 +24,11 @@ Result = TypeVar("Result")
 class Kept(Protocol[Result]):
     """The results that earlier calls have kept, by key."""
 
-    def __contains__(self, key: Key) -> bool: ...
+    def __contains__(self, key: CellKey) -> bool: ...
 
-    def __getitem__(self, key: Key) -> Result: ...
+    def __getitem__(self, key: CellKey) -> Result: ...
 
-    def add(self, key: Key, result: Result) -> None:
+    def add(self, key: CellKey, result: Result) -> None:
         """Keep a result at once, whole or not at all. Several threads may call it."""
 
 
@@ -36,13 +36,13 @@ class EndingError(Exception):
     """Another cell of the grid has failed."""
 
 
-def written(key: Key) -> str:
+def written(key: CellKey) -> str:
     """The text of a key: the same for the same fields, in whatever order."""
     return json.dumps(dict(key), sort_keys=True)
 
 
 def fill(
-    cells: Mapping[Cell, Key],
+    cells: Mapping[Cell, CellKey],
     kept: Kept[Result],
     measure: Callable[[Sequence[Cell], GoOn], Iterable[Result]],
     processes: int,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import VERSION
-from engine.comparing.grid import Key, written
+from engine.comparing.grid import CellKey, written
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.files.whole_files import write_whole
@@ -38,7 +38,7 @@ class WorkFolder:
             write_whole(path, policy.blob)
         return path
 
-    def key(self, graph: Path, request: RunRequest) -> Key:
+    def key(self, graph: Path, request: RunRequest) -> CellKey:
         """What the outcome of `request` on the graph in the file `graph` depends on."""
         known = {name: value for name, value in request.to_json().items() if name not in OF_EVERY_OUTCOME}
         known |= {"cluster": json.dumps(known["cluster"]), "graph": graph.name, "version": VERSION}
@@ -49,15 +49,15 @@ class WorkFolder:
             del known["prefer"]
         return known
 
-    def path_of(self, key: Key) -> Path:
+    def path_of(self, key: CellKey) -> Path:
         """The file of an outcome."""
         digest = hashlib.sha256(written(key).encode()).hexdigest()[:KEY_LENGTH]
         return self.folder / f"{key['method']}-{key['seed']}-{digest}.json"
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: CellKey) -> bool:
         return self.path_of(key).exists()
 
-    def __getitem__(self, key: Key) -> Outcome:
+    def __getitem__(self, key: CellKey) -> Outcome:
         """The outcome that an earlier call kept. Raises SettingsError if its file holds none."""
         path = self.path_of(key)
         try:
@@ -70,7 +70,7 @@ class WorkFolder:
                 field="out",
             ) from None
 
-    def add(self, key: Key, outcome: Outcome) -> None:
+    def add(self, key: CellKey, outcome: Outcome) -> None:
         """Keep the outcome, whole or not at all."""
         write_whole(self.path_of(key), json.dumps(outcome.to_json()).encode())
 
