@@ -24,11 +24,12 @@ export class RunCharts {
   /**
    * @param {HTMLElement} root with the parts `chart`, `chart-legend`, `chart-tools`, `band-words` and `learning`
    * @param {Record<string, string>} methodLabels method → label
-   * @param {{ onSeek: (index: number) => void, onShow: (token: string) => void }} listeners called with the index of the
-   *   episode to show, with the token of the baseline to show
+   * @param {import("../run/store.js").Store<import("../run/page-state.js").PageState>} store
+   * @param {import("../run/shown-placement.js").ShownPlacement} shown
+   * @param {(index: number) => void} onSeek called with the index of the episode to show
    */
-  constructor(root, methodLabels, { onSeek, onShow }) {
-    this.#onShow = onShow;
+  constructor(root, methodLabels, store, shown, onSeek) {
+    this.#onShow = (/** @type {string} */ token) => shown.goTo(token);
     this.#methodLabels = methodLabels;
     this.#legend = find(root, "[data-part=chart-legend]", HTMLElement);
     this.#stepTimes = new RunChart(find(root, "[data-part=chart]", HTMLElement), this.#axis, methodLabels, onSeek);
@@ -38,6 +39,7 @@ export class RunCharts {
     this.#learning = new LearningChart(curves, readout, this.#axis, onSeek);
     this.#bandWords = find(root, "[data-part=band-words]", HTMLElement);
     this.#listen(find(root, "[data-part=chart-tools]", HTMLElement));
+    store.subscribe(["run", "placed"], ({ run }) => run && this.#update(run, shown.playerIndex, shown.episodeIndex >= 0));
   }
 
   /**
@@ -45,7 +47,7 @@ export class RunCharts {
    * @param {number} player index of the episode where the player is, -1 for none
    * @param {boolean} isShown whether its placement is shown: no other one is marked
    */
-  update(state, player, isShown) {
+  #update(state, player, isShown) {
     this.#stepTimes.update(state, player, isShown);
     const shown = isShown ? player : -1;
     this.#learningPart.hidden = state.updates.length === 0;

@@ -1,5 +1,6 @@
 /** The card that compares the shown placement with another one: what moved, and what it is worth. */
 
+import { choice, chosenGroup } from "../run/page-state.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
 import { isRefusal, showFailure } from "../ui/server.js";
@@ -26,9 +27,7 @@ import { References } from "./references.js";
  * @property {string} base as `KnownPlacement` has it
  *
  * @typedef {object} Acts
- * @property {(token: string | null) => void} onAgainst a person chose a placement to compare with
- * @property {(beside: boolean) => void} onBeside a person chose to see both beside each other, or the differences alone
- * @property {(group: number) => void} onChooseGroup -1 for none
+ * @property {number} lastSeq of the events that were stored when the page was opened: before them nothing is compared
  * @property {(reference: KnownPlacement) => Promise<ArrayBuffer>} loadStep
  * @property {import("./backs.js").Ask | null} askGains null: a file, with no server to ask
  * @property {import("./compared-steps.js").Ops} ops
@@ -45,6 +44,8 @@ export class ComparePanel {
   #looks;
   #methodLabels;
   #kept;
+  #store;
+  #current;
   #acts;
   #choice;
   #references;
@@ -52,21 +53,13 @@ export class ComparePanel {
   #table;
   /** @type {ComparedSteps | null} made when both are first seen beside each other */
   #steps = null;
-  #beside = false;
   #timer = new SettledTimer();
-  /** @type {RunState | null} */
-  #state = null;
-  /** @type {string | null} */
-  #token = null;
-  /** @type {Shown | null} */
-  #shown = null;
-  /** @type {Step | null} */
-  #shownStep = null;
   /** @type {{ key: string, step: Promise<Step> } | null} */
   #before = null;
-  #chosen = -1;
   /** What was compared last. @type {import("./compared-group.js").Sides | null} */
   #sides = null;
+  /** The key of the placement to compare with, when the run was last looked at. @type {string | undefined} */
+  #known = undefined;
   /** Counts what is drawn: an answer for an earlier drawing is dropped. */
   #drawn = 0;
 
@@ -76,32 +69,53 @@ export class ComparePanel {
    * @param {import("../graph/devices.js").DeviceLook[]} looks
    * @param {Record<string, string>} methodLabels method → label
    * @param {import("../run/kept-placements.js").KeptPlacements} kept
+   * @param {import("../step/step-state.js").StepStore} store
+   * @param {import("../run/shown-placement.js").ShownPlacement} current
    * @param {Acts} acts
    */
-  constructor(root, graph, looks, methodLabels, kept, acts) {
+  constructor(root, graph, looks, methodLabels, kept, store, current, acts) {
     this.#root = root;
     this.#graph = graph;
     this.#looks = looks;
     this.#methodLabels = methodLabels;
     this.#kept = kept;
+    this.#store = store;
+    this.#current = current;
     this.#acts = acts;
     this.#references = new References(String(root.dataset.others), methodLabels, kept, () => this.#onReferences());
-    this.#choice = new CompareChoice(root, (token) => acts.onAgainst(token), () => this.#freeze());
-    const choose = (/** @type {number} */ group) => this.#choose(group);
-    this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, choose, acts.tipOf);
+    this.#choice = new CompareChoice(root, (against) => store.set({ against }), () => this.#freeze());
+    this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, (group) => this.#choose(group), acts.tipOf);
     this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group), acts.askGains !== null);
     this.#listenToTools();
     this.#askOthersWhenSeen();
+    store.subscribe(["run", "kept"], () => this.#onPlacements());
+    store.subscribe(["against", "beside"], () => this.#compare());
+    store.subscribe(["placed", "step", "kept"], () => this.#token && this.#renewSoon());
+    store.subscribe(["groups"], () => this.#showChosen());
   }
 
-  /** @param {RunState | null} state null: not all stored events are here yet */
-  update(state) {
-    const before = this.#reference?.key;
-    this.#state = state;
+  /** @returns {RunState | null} null: not all stored events are here yet */
+  get #state() {
+    const { run } = this.#store.state;
+    return run && run.lastSeq >= this.#acts.lastSeq ? run : null;
+  }
+
+  /** @returns {string | null} of the placement to compare with */
+  get #token() {
+    return this.#store.state.against;
+  }
+
+  get #chosen() {
+    return chosenGroup(this.#store.state);
+  }
+
+  /** More is known of the run, or of the kept placements. */
+  #onPlacements() {
     this.#fillChoice();
-    if (this.#token && (!before || before !== this.#reference?.key)) {
+    if (this.#token && (!this.#known || this.#known !== this.#reference?.key)) {
       this.#renewSoon();
     }
+    this.#known = this.#reference?.key;
   }
 
   #onReferences() {
@@ -111,14 +125,8 @@ export class ComparePanel {
     }
   }
 
-  /**
-   * @param {string | null} token of the placement to compare with
-   * @param {boolean} beside whether both are shown beside each other, not the differences alone
-   */
-  compareWith(token, beside) {
-    this.#references.retry(token ?? "");
-    this.#token = token;
-    this.#beside = beside;
+  #compare() {
+    this.#references.retry(this.#token ?? "");
     this.#root.dataset.look = this.#look;
     for (const button of this.#root.querySelectorAll("[data-compare-look]")) {
       button.setAttribute("aria-pressed", String(button.getAttribute("data-compare-look") === this.#look));
@@ -127,38 +135,21 @@ export class ComparePanel {
     this.#renew();
   }
 
-  /**
-   * @param {Shown | null} shown
-   * @param {Step | null} step of it, once it is known
-   */
-  show(shown, step) {
-    this.#shown = shown;
-    this.#shownStep = step;
-    if (this.#token) {
-      this.#renewSoon();
-    }
-  }
-
-  /** @param {number} group that another view has chosen, -1 for none */
-  chooseGroup(group) {
-    if (group !== this.#chosen) {
-      this.#chosen = group;
-      this.#graphs.choose(group);
-      this.#table.choose(group);
-      this.#steps?.choose(group);
-      this.#fillChosen();
-    }
+  #showChosen() {
+    this.#graphs.choose(this.#chosen);
+    this.#table.choose(this.#chosen);
+    this.#steps?.choose(this.#chosen);
+    this.#fillChosen();
   }
 
   /** @returns {import("./compared-graphs.js").Look} */
   get #look() {
-    return this.#beside ? "sides" : "differences";
+    return this.#store.state.beside ? "sides" : "differences";
   }
 
   /** @param {number} group */
   #choose(group) {
-    this.chooseGroup(group);
-    this.#acts.onChooseGroup(group);
+    this.#store.set(choice(this.#store.state, [group]));
   }
 
   #renewSoon() {
@@ -178,9 +169,10 @@ export class ComparePanel {
       return;
     }
     const reference = this.#reference;
-    if (reference && this.#shown) {
+    const shown = this.#current.compared;
+    if (reference && shown) {
       this.#say("");
-      this.#draw(reference, this.#shown, this.#shownStep);
+      this.#draw(reference, shown, this.#store.state.step);
     } else if (!reference && this.#references.isLoading(this.#token)) {
       this.#root.dataset.state = "loading";
     } else if (!reference) {
@@ -205,7 +197,7 @@ export class ComparePanel {
     this.#showMoves(between, sides);
     setText(this.#part("count"), `${formatCount(between.length)}${mayBeMore ? " or more" : ""}`);
     setText(this.#part("moves-note"), "");
-    this.#part("steps").hidden = !this.#beside;
+    this.#part("steps").hidden = !this.#store.state.beside;
     setText(this.#part("sentence"), this.#head(reference, shown, between.length > 0 || mayBeMore));
     if (!step) {
       return;
@@ -290,7 +282,7 @@ export class ComparePanel {
    * @param {readonly [string, string]} words of both placements
    */
   #showSteps(before, after, words) {
-    if (this.#beside) {
+    if (this.#store.state.beside) {
       this.#steps ??= new ComparedSteps(this.#part("steps"), this.#looks, this.#acts.ops, (group) => this.#choose(group));
       this.#steps.show(before, after, words);
       this.#steps.choose(this.#chosen);
@@ -346,8 +338,10 @@ export class ComparePanel {
 
   /** Compare with what is shown now, whatever is shown later. */
   #freeze() {
-    if (this.#shown) {
-      this.#acts.onAgainst(this.#shown.token ?? this.#references.freeze(this.#shown));
+    const shown = this.#current.compared;
+    if (shown) {
+      this.#store.set({ against: shown.token ?? this.#references.freeze(shown) });
+      this.#renewSoon(); // another placement by hand has the same token
     }
   }
 
@@ -371,7 +365,7 @@ export class ComparePanel {
 
   #listenToTools() {
     for (const button of this.#root.querySelectorAll("[data-compare-look]")) {
-      button.addEventListener("click", () => this.#acts.onBeside(button.getAttribute("data-compare-look") === "sides"));
+      button.addEventListener("click", () => this.#store.set({ beside: button.getAttribute("data-compare-look") === "sides" }));
     }
     /** @type {Record<string, (view: import("../graph/graph-view.js").GraphView) => void>} */
     const acts = { "zoom-in": (view) => view.zoom(true), "zoom-out": (view) => view.zoom(false), fit: (view) => view.fit() };

@@ -1,6 +1,7 @@
 /** The decisions inside the shown episode: one at a time with its bars, a player, and those that were least sure. */
 
 import { initialPlayer, step as stepBy, seek, tick, togglePlay, withLength } from "../run/player.js";
+import { choice } from "../run/page-state.js";
 import { element, find, setText } from "../ui/dom.js";
 import { cutName } from "../ui/format.js";
 import { getJson, showFailure } from "../ui/server.js";
@@ -29,7 +30,7 @@ export class DecisionsPanel {
   #details;
   #groups;
   #looks;
-  #listeners;
+  #store;
   #slider;
   /** @type {{ key: string, address: () => string } | null} the shown episode */
   #shown = null;
@@ -39,33 +40,33 @@ export class DecisionsPanel {
   #decisions = null;
   #player = initialPlayer(SPEED);
   #clockRuns = false;
-  #fades = false;
 
   /**
    * @param {HTMLElement} root with `[data-decisions=…]`
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
-   * @param {{ onChooseGroup: (group: number) => void, onDecided: (decided: Uint8Array | null) => void }} listeners the
-   *   second is called with 1 for each group that is decided; null: all are, or nothing is shown
+   * @param {import("../graph/graph-state.js").GraphStore} store
+   * @param {import("../run/shown-placement.js").ShownPlacement} shown
    */
-  constructor(root, groups, looks, listeners) {
+  constructor(root, groups, looks, store, shown) {
     this.#root = root;
     this.#details = find(root, "details", HTMLDetailsElement);
     this.#groups = groups;
     this.#looks = looks;
-    this.#listeners = listeners;
+    this.#store = store;
     this.#slider = find(root, "input[type=range]", HTMLInputElement);
     this.#slider.addEventListener("input", () => this.#set(seek(this.#player, Number(this.#slider.value))));
     this.#details.addEventListener("toggle", () => this.#loadSoon());
     find(root, "[data-decisions=tools]", HTMLElement).addEventListener("click", (event) => this.#onTool(event));
     this.#part("body").addEventListener("keydown", (event) => this.#onKey(event));
+    store.subscribe(["run", "placed"], ({ run }) => run && this.#show(run, shown.episodeIndex));
   }
 
   /**
    * @param {RunState} state
    * @param {number} index of the shown episode, -1 where another placement is shown
    */
-  show(state, index) {
+  #show(state, index) {
     this.#root.hidden = state.updates.length === 0;
     const episode = state.episodes.at(index);
     const key = episode ? `${episode.seq} ${state.status}` : "";
@@ -132,15 +133,7 @@ export class DecisionsPanel {
     this.#player = initialPlayer(SPEED);
     this.#part("body").hidden = true;
     this.#part("note").replaceChildren(words);
-    this.#report(null);
-  }
-
-  /** @param {Uint8Array | null} decided */
-  #report(decided) {
-    if (decided || this.#fades) { // each change draws the graph anew
-      this.#fades = decided !== null;
-      this.#listeners.onDecided(decided);
-    }
+    this.#store.set({ decided: null });
   }
 
   #draw() {
@@ -160,7 +153,7 @@ export class DecisionsPanel {
     for (const [what, disabled] of /** @type {[string, boolean][]} */ ([["back", index <= 0], ["forward", index >= length - 1]])) {
       find(this.#root, `[data-decision=${what}]`, HTMLButtonElement).setAttribute("aria-disabled", String(disabled));
     }
-    this.#report(this.#details.open && index < length - 1 ? decidedAt(decisions, index) : null);
+    this.#store.set({ decided: this.#details.open && index < length - 1 ? decidedAt(decisions, index) : null });
   }
 
   /**
@@ -189,7 +182,7 @@ export class DecisionsPanel {
       const button = element("button", { type: "button", class: "link-button name", title: name }, cutName(name, LONGEST_NAME));
       button.addEventListener("click", () => {
         this.#set(seek(this.#player, step));
-        this.#listeners.onChooseGroup(group);
+        this.#store.set(choice(this.#store.state, [group]));
       });
       const cells = [String(step + 1), button, this.#labels[device], probabilityText(probability)];
       return element("tr", {}, ...cells.map((cell, column) => element("td", { class: column === 0 || column === 3 ? "number" : "" }, cell)));
@@ -209,7 +202,7 @@ export class DecisionsPanel {
       return;
     }
     if (what === "group") {
-      this.#listeners.onChooseGroup(decisionAt(this.#decisions, this.#player.index).group);
+      this.#store.set(choice(this.#store.state, [decisionAt(this.#decisions, this.#player.index).group]));
       return;
     }
     this.#set(what === "play" ? togglePlay(this.#player) : stepBy(this.#player, what === "back" ? -1 : 1));

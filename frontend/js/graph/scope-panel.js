@@ -39,6 +39,8 @@ export class ScopePanel {
   #details = element("div", { class: "chosen" });
   /** @type {readonly string[]} */
   #path = [];
+  /** Until what is opened is drawn. */
+  #opening = Promise.resolve();
   /** @type {ScopeGraph | null} */
   #scope = null;
   /** @type {ArrayLike<number> | null} [items] */
@@ -89,23 +91,22 @@ export class ScopePanel {
    * Show an opened scope.
    *
    * @param {readonly string[]} path empty: the whole graph
+   * @returns {Promise<void>} until it is drawn
    */
-  async open(path) {
-    if (path.join("\n") === this.#path.join("\n")) {
-      return;
+  open(path) {
+    if (path.join("\n") !== this.#path.join("\n")) {
+      this.#path = path;
+      this.#clear();
+      this.#bar.hidden = this.#body.hidden = path.length === 0;
+      this.#stage.classList.toggle("is-opened", path.length > 0);
+      this.#opening = path.length > 0 ? this.#load(path) : Promise.resolve();
     }
-    this.#path = path;
-    this.#clear();
-    this.#bar.hidden = this.#body.hidden = path.length === 0;
-    this.#stage.classList.toggle("is-opened", path.length > 0);
-    if (path.length > 0) {
-      this.#drawBar();
-      await this.#load(path);
-    }
+    return this.#opening;
   }
 
   /** @param {readonly string[]} path */
   async #load(path) {
+    this.#drawBar();
     try {
       const scope = /** @type {ScopeGraph} */ (await getJson(scopeAddress(this.#address, path)));
       if (path === this.#path) {

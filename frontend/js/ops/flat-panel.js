@@ -4,6 +4,7 @@
  */
 
 import { GraphPanel } from "../graph/graph-panel.js";
+import { choice, chosenGroup } from "../run/page-state.js";
 import { MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatTime } from "../ui/format.js";
@@ -23,12 +24,9 @@ export class FlatPanel {
   #panel;
   #groups;
   #looks;
-  #onChooseGroup;
-  #onChooseOp;
-  #onSwitch;
+  #store;
+  #listsOps;
   #choice;
-  /** @type {Drawn} */
-  #drawn = "groups";
   /** @type {Map<Drawn, FlatView>} */
   #views = new Map();
   /** @type {Map<Drawn, Promise<FlatView>>} */
@@ -39,11 +37,8 @@ export class FlatPanel {
   #names = null;
   /** @type {OpsTable | null} */
   #table = null;
-  /** @type {ArrayLike<number> | null} */
-  #placement = null;
   /** @type {ArrayLike<number> | null} [ops] where groups are on several devices, once the step says so */
   #deviceOfNode = null;
-  #op = -1;
   #tip = new Tip();
   #words = element("p", { class: "hint name flat-words", role: "status" });
   #list = element("div", { "data-part": "ops", hidden: true });
@@ -53,33 +48,39 @@ export class FlatPanel {
    * @param {GraphPanel} panel
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: the graph alone
-   * @param {{ onChooseGroup: (group: number) => void, onChooseOp?: (op: number) => void, onSwitch?: (drawn: Drawn) => void }} listeners
-   *   called with -1 for none; with `onChooseOp` the page has a table of ops of its own
+   * @param {import("../graph/graph-state.js").GraphStore} store
+   * @param {{ listsOps: boolean }} options whether this part lists the ops: the page has no table of its own
    */
-  constructor(root, panel, groups, looks, { onChooseGroup, onChooseOp, onSwitch = () => {} }) {
+  constructor(root, panel, groups, looks, store, { listsOps }) {
     this.#root = root;
     this.#panel = panel;
     this.#groups = groups;
     this.#looks = looks;
-    this.#onChooseGroup = onChooseGroup;
-    this.#onChooseOp = onChooseOp;
-    this.#onSwitch = onSwitch;
+    this.#store = store;
+    this.#listsOps = listsOps;
     this.#choice = this.#part("drawn");
     this.#stage.after(this.#words);
     this.#part("groups").after(this.#list);
     for (const button of this.#choice.querySelectorAll("button")) {
-      button.addEventListener("click", () => {
-        const drawn = button.dataset.drawn === "ops" ? "ops" : "groups";
-        this.draw(drawn);
-        this.#onSwitch(drawn);
-      });
+      button.addEventListener("click", () => store.set({ drawn: button.dataset.drawn === "ops" ? "ops" : "groups" }));
     }
+    store.subscribe(["op"], (state) => this.#showChosenOp(state));
   }
 
-  /** @param {Drawn} [drawn] what to draw, the groups by default */
-  async draw(drawn = "groups") {
+  /** Draw what the page shows, from now on. */
+  start() {
+    this.#store.subscribe(["drawn"], () => this.#draw());
+    return this.#draw();
+  }
+
+  /** @returns {Drawn} */
+  get #drawn() {
+    return this.#store.state.drawn;
+  }
+
+  async #draw() {
+    const drawn = this.#drawn;
     const begins = this.#views.size === 0 && !this.#stage.querySelector(":scope > .graph-canvas");
-    this.#drawn = drawn;
     for (const button of this.#choice.querySelectorAll("button")) {
       button.setAttribute("aria-pressed", String(button.dataset.drawn === drawn));
     }
@@ -106,7 +107,7 @@ export class FlatPanel {
       }
     } catch (error) {
       const isTooLarge = error instanceof ServerError && error.status === 413;
-      showFailure(this.#hostOf(drawn), `The ${drawn} are not drawn here; the table lists the groups.`, error, isTooLarge ? null : () => this.draw(drawn));
+      showFailure(this.#hostOf(drawn), `The ${drawn} are not drawn here; the table lists the groups.`, error, isTooLarge ? null : () => this.#draw());
       this.#showList(false);
     }
   }
@@ -160,17 +161,11 @@ export class FlatPanel {
   #pictureOf(drawn, view) {
     return {
       show: (picture) => {
-        this.#placement = picture.placement;
         this.#deviceOfNode = (drawn === "ops" && picture.deviceOfNode) || null;
         view.show({ ...picture, deviceOfNode: this.#deviceOfNode });
       },
       light: (lit) => view.light(lit),
-      choose: (group, reveal) => {
-        if (drawn === "ops" && this.#groupOf(this.#op) !== group) {
-          this.#showOp(-1);
-        }
-        view.choose(group, reveal, drawn === "ops" ? this.#op : group);
-      },
+      choose: (group, reveal) => view.choose(group, reveal, drawn === "ops" ? this.#store.state.op : group),
       zoom: (closer) => view.zoom(closer),
       fit: () => view.fit(),
     };
@@ -180,42 +175,31 @@ export class FlatPanel {
    * @param {Drawn} drawn
    * @param {FlatGraph} graph
    * @param {number} node -1 for none
-   * @param {boolean} [reveal] whether to bring it onto the canvas
    */
-  #choose(drawn, graph, node, reveal = false) {
-    const group = node < 0 ? -1 : graph.group[node];
-    if (drawn === "ops") {
-      this.#showOp(node);
-      this.#onChooseOp?.(node);
-    }
-    this.#onChooseGroup(group);
-    this.#views.get(drawn)?.choose(group, reveal, node);
+  #choose(drawn, graph, node) {
+    const { state } = this.#store;
+    const chosen = choice(state, [node < 0 ? -1 : graph.group[node]]);
+    this.#store.set(drawn === "ops" ? { ...chosen, op: node } : chosen);
   }
 
-  /** @param {number} op the op that another view has chosen, -1 for none */
-  chooseOp(op) {
-    this.#showOp(op);
+  /** @param {import("../graph/graph-state.js").GraphState} state */
+  #showChosenOp(state) {
+    this.#showOp(state.op);
     if (this.#drawn === "ops") {
-      this.#views.get("ops")?.choose(this.#groupOf(op), true, op);
+      this.#views.get("ops")?.choose(chosenGroup(state), state.op >= 0, state.op);
     }
   }
 
   /** @param {number} op -1 for none */
   #showOp(op) {
-    this.#op = op;
     this.#table?.choose(op);
     const isKnown = op >= 0 && this.#graph !== null;
     setText(this.#words, isKnown ? `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}` : HINT);
   }
 
-  /** @param {number} op */
-  #groupOf(op) {
-    return this.#graph && op >= 0 ? this.#graph.group[op] : -1;
-  }
-
-  /** @param {number} op */
-  #deviceOf(op) {
-    return this.#deviceOfNode?.[op] ?? this.#placement?.[this.#groupOf(op)] ?? -1;
+  /** @param {number} group */
+  #deviceOf(group) {
+    return this.#store.state.placed?.placement[group] ?? -1;
   }
 
   /**
@@ -226,7 +210,7 @@ export class FlatPanel {
     const graph = /** @type {FlatGraph} */ (this.#graph);
     const type = this.#names?.types[op];
     const group = this.#groups[graph.group[op]];
-    const device = this.#looks[this.#deviceOf(op)];
+    const device = this.#looks[this.#deviceOfNode?.[op] ?? this.#deviceOf(group.id)];
     return [
       cutName(this.#names?.names[op] ?? `op ${op}`, 120) + (type ? ` (${cutName(type, 40)})` : ""),
       `at most ${formatTime(graph.timeUs[op])}${device ? `, on ${device.label}` : ""}`,
@@ -255,7 +239,7 @@ export class FlatPanel {
       return;
     }
     const group = this.#groups[graph.group[node]];
-    const device = this.#looks[this.#placement?.[group.id] ?? -1];
+    const device = this.#looks[this.#deviceOf(group.id)];
     const lines = drawn === "ops" ? this.#opWords(node) : [cutName(group.name), counted(group.ops, "op"), ...(device ? [device.label] : [])];
     this.#tip.show(lines.map((line) => element("span", { class: "name" }, line)), x, y);
   }
@@ -271,13 +255,13 @@ export class FlatPanel {
     }
     if (!this.#names) {
       this.#names = /** @type {OpNames} */ (await getJson(String(this.#choice.dataset.names)));
-      if (!this.#onChooseOp) {
-        this.#table = new OpsTable(this.#list, this.#names, (op) => this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op, true));
+      if (this.#listsOps) {
+        this.#table = new OpsTable(this.#list, this.#names, (op) => this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op));
       }
     }
     const { names } = this.#names;
     view.showNames((node) => names[node]);
-    this.#showOp(this.#op);
+    this.#showOp(this.#store.state.op);
   }
 
   #showParts() {
@@ -289,7 +273,7 @@ export class FlatPanel {
     this.#tip.hide();
     this.#words.hidden = this.#drawn !== "ops";
     this.#choice.closest("section")?.setAttribute("data-drawn", isFlat ? "flat" : "groups");
-    this.#showList(this.#drawn === "ops" && !this.#onChooseOp);
+    this.#showList(this.#drawn === "ops" && this.#listsOps);
   }
 
   /** @param {boolean} isOfOps whether the table of ops takes the place of that of groups */

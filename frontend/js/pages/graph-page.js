@@ -5,6 +5,8 @@ import { showMethods } from "../compare/methods-table.js";
 import { loadGraph } from "../graph/drawn-graph.js";
 import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
+import { FIRST_GRAPH_STATE } from "../graph/graph-state.js";
+import { Store } from "../run/store.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
@@ -48,11 +50,12 @@ function watchReading(root) {
 async function showGraph(root) {
   try {
     const graph = await loadGraph(`${root.dataset.address}view.json`, find(root, "[data-part=canvas]", HTMLElement));
-    const panel = new GraphPanel(root, graph, [], [], { keys: ["time", "bytes", "source", "cpu"] });
+    const store = new Store(FIRST_GRAPH_STATE);
+    const panel = new GraphPanel(root, graph, [], [], { keys: ["time", "bytes", "source", "cpu"] }, store);
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));
     panel.showKind(kind.value);
-    await new FlatPanel(root, panel, graph.groups, [], { onChooseGroup: (group) => panel.choose(group) }).draw();
+    await new FlatPanel(root, panel, graph.groups, [], store, { listsOps: true }).start();
   } catch (error) {
     showFailure(find(root, "[data-part=canvas]", HTMLElement), "The graph cannot be shown.", error, () => showGraph(root));
   }

@@ -1,75 +1,58 @@
-/** The page of a run: connects the modules. */
+/** The page of a run: makes its parts, which share one store, and puts what is shown and followed into it. */
 
-import { ComparePanel } from "../compare/compare-panel.js";
-import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
-import { COLOURINGS } from "../graph/colouring.js";
+import { ComparePanel } from "../compare/compare-panel.js";
 import { DecisionsPanel } from "../decisions/decisions-panel.js";
-import { DeviceLegend } from "../graph/device-legend.js";
-import { loadGraph } from "../graph/drawn-graph.js";
+import { COLOURINGS } from "../graph/colouring.js";
 import { deviceLooks } from "../graph/devices.js";
-import { find, setText } from "../ui/dom.js";
-import { fillNumbers } from "../ui/page-numbers.js";
-import { FlatPanel } from "../ops/flat-panel.js";
+import { loadGraph } from "../graph/drawn-graph.js";
 import { GraphPanel } from "../graph/graph-panel.js";
-import { crossingWords, loads } from "../graph/placement.js";
-import { closeMenus } from "../ui/menu.js";
-import { follow } from "../jobs/job-feed.js";
-import { hasEnded } from "../jobs/job-state.js";
-import { fieldsOf, rivalsOf } from "../run/placements.js";
-import { PlayerControls } from "../run/player-controls.js";
-import { ShownPlacement } from "../run/shown-placement.js";
+import { FlatPanel } from "../ops/flat-panel.js";
 import { listenToCancel } from "../run/cancel-form.js";
-import { shareLinks } from "../ui/share.js";
-import { resultOf } from "../run/result.js";
+import { FollowedRun } from "../run/followed-run.js";
+import { KeptPlacements } from "../run/kept-placements.js";
+import { choice } from "../run/page-state.js";
+import { PlayerControls } from "../run/player-controls.js";
 import { ResultPanel } from "../run/result-panel.js";
 import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
-import { initialState, reduce } from "../run/run-state.js";
-import { ViewAddress } from "../run/view-address.js";
-import { bestGains, gainsOfAll } from "../step/gains.js";
-import { boundaryWords } from "../step/boundary.js";
-import { nodeFacts } from "../step/node-facts.js";
-import { KeptPlacements } from "../run/kept-placements.js";
-import { StepPanel } from "../step/step-panel.js";
-import { TryIt } from "../step/try-it.js";
-import { verdict } from "../step/verdict.js";
-import { keySheet } from "../ui/key-sheet.js";
-import { keepHeight } from "../ui/steady-height.js";
-import { getBytes, post, showFailure } from "../ui/server.js";
 import { RUN_KEYS } from "../run/run-keys.js";
+import { initialState } from "../run/run-state.js";
+import { ShownPlacement } from "../run/shown-placement.js";
+import { Store } from "../run/store.js";
+import { ViewAddress } from "../run/view-address.js";
+import { boundaryWords } from "../step/boundary.js";
+import { Explanations } from "../step/explanations.js";
+import { findGainsForColour } from "../step/gain-colour.js";
+import { nodeFacts } from "../step/node-facts.js";
+import { ShownNumbers } from "../step/shown-numbers.js";
+import { StepPanel } from "../step/step-panel.js";
+import { FIRST_STEP_STATE } from "../step/step-state.js";
+import { TryIt } from "../step/try-it.js";
+import { Announcer } from "../ui/announcer.js";
+import { find, setText } from "../ui/dom.js";
+import { keySheet } from "../ui/key-sheet.js";
+import { closeMenus } from "../ui/menu.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { post, showFailure } from "../ui/server.js";
+import { shareLinks } from "../ui/share.js";
+import { keepHeight } from "../ui/steady-height.js";
 
 class RunPage {
   #root;
-  #run;
   #graph;
-  #methodLabels;
-  #state;
-  #header;
-  #charts;
+  /** @type {import("../step/step-state.js").StepStore} */
+  #store = new Store(FIRST_STEP_STATE);
+  #address;
   #player;
   /** @type {ShownPlacement} */
   #shown;
-  #legend;
-  /** @type {GraphPanel} */
-  #panel;
+  #header;
+  #announcer;
+  #followed;
   #flat;
-  #step;
-  #decisions;
-  #downloads;
-  #result;
-  #compare;
-  #kept;
   /** @type {TryIt} */
   #tryIt;
-  #trials = 0;
-  /** @type {import("../step/step.js").Step | null} of the shown placement, once it is known */
-  #shownStep = null;
-  /** @type {import("../graph/colouring.js").StepFacts | null} of its groups */
-  #shownFacts = null;
-  #announcer;
-  #address;
-  #frame = 0;
 
   /**
    * @param {HTMLElement} root
@@ -79,129 +62,85 @@ class RunPage {
    */
   constructor(root, run, graph, methodLabels) {
     this.#root = root;
-    this.#run = run;
     this.#graph = graph;
-    this.#methodLabels = methodLabels;
-    this.#state = initialState(run.status, run.error);
-    this.#address = new ViewAddress((view, before) => this.#showView(view, before));
+    const store = this.#store;
     const looks = deviceLooks(run.devices);
-    this.#header = new RunHeader(root, run);
-    this.#downloads = new RunDownloads(root);
-    this.#result = new ResultPanel(root, (token) => this.#shown.goTo(token));
-    this.#charts = new RunCharts(root, methodLabels, {
-      onSeek: (index) => this.#player.seek(index),
-      onShow: (token) => this.#shown.goTo(token),
-    });
+    const first = initialState(run.status, run.error);
+    this.#address = new ViewAddress((view, before) => this.#showView(view, before));
     this.#player = new PlayerControls(this.#part("player"), () => this.#shown.showEpisode(), () => this.#shown.returnToEpisode());
-    this.#kept = new KeptPlacements(run.id, () => this.#onKept());
-    const shownRun = { state: this.#state, lastSeq: run.last_seq, methodLabels };
-    this.#shown = new ShownPlacement(shownRun, this.#address.view.shown, this.#kept, this.#player, {
-      onShow: () => this.#showPlacement(),
+    const kept = new KeptPlacements(run.id, () => store.set({ kept: {} }));
+    this.#shown = new ShownPlacement({ state: first, lastSeq: run.last_seq, methodLabels }, this.#address.view.shown, kept, this.#player, {
+      onShow: (placed) => this.#onShow(placed),
       onWait: (words) => setText(this.#part("view-message"), words),
-      onLocks: (groups) => this.#tryIt.setLocks(groups),
+      onLocks: (locked) => store.set({ locked }),
     });
-    this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
-    const colours = {
-      keys: Object.keys(COLOURINGS),
-      onNeed: (/** @type {string} */ fact) => void (fact === "gainShare" && this.#showGains()),
-      onChoose: (/** @type {string} */ colour) => this.#address.change({ colour }),
-      stepFactsOf: (/** @type {ArrayLike<number>} */ nodeOfOp, /** @type {number} */ count) =>
-        this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
-      onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
-    };
-    const ops = { groupOf: (/** @type {number} */ op) => this.#step.groupOf(op), opName: (/** @type {number} */ op) => this.#step.opName(op) };
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, {
-      onChoose: (group) => this.#compare && this.#chooseGroup(group),
-      extraOf: (_, device) => this.#tryIt?.controls(device) ?? null,
-      onFill: () => this.#tryIt?.drawCosts(),
-      boundaryOf: (group) => (this.#shownStep ? boundaryWords(this.#shownStep.cuts, group, ops) : ""),
-      onSelect: (groups) => this.#select(groups),
-      onDrag: root.dataset.file === undefined ? (group, event) => this.#tryIt.drag(group, event) : undefined,
-    });
-    this.#tryIt = new TryIt(root, looks, this.#shown, this.#kept, graph.groups, {
-      selected: () => this.#panel.selected,
-      canTry: root.dataset.file === undefined,
-      step: () => this.#shownStep,
-      onLocks: (groups) => this.#panel.lock(groups),
-      choose: (group) => this.#chooseGroup(group),
+    this.#announcer = new Announcer(this.#part("announcer"));
+    this.#header = new RunHeader(root, run, store);
+    this.#followed = new FollowedRun(store, first, (state, urgent) => this.#announcer.say(this.#header.sentence(state), { urgent }));
+    new ResultPanel(root, run.result, store, this.#shown);
+    store.subscribe(["run", "kept"], (state) => state.run && this.#shown.update(state.run));
+    const charts = new RunCharts(root, methodLabels, store, this.#shown, (index) => this.#player.seek(index));
+    const downloads = new RunDownloads(root, store, this.#shown);
+    const { panel, step } = this.#drawings(run, looks, methodLabels, kept);
+    downloads.offerPictures(root, { graph: panel, ...step.drawings, curve: charts });
+    this.#tryIt = new TryIt(root, looks, this.#shown, kept, graph.groups, {
+      store,
+      canTry: this.#hasServer,
       say: (words) => this.#announcer.say(words, { urgent: true }),
     });
-    this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
-      onChooseGroup: (group) => this.#chooseGroup(group),
-      onChooseOp: (op) => this.#step.chooseOp(op),
-      onSwitch: (drawn) => this.#address.change({ drawn }),
-    });
-    const explained = this.#part("step");
-    this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
-      onChooseGroup: (group) => this.#chooseGroup(group),
-      onChooseOp: (op) => this.#flat.chooseOp(op),
-      onStep: (step) => this.#onStep(step),
-    });
-    this.#decisions = new DecisionsPanel(this.#part("decisions"), graph.groups, looks, {
-      onChooseGroup: (group) => this.#chooseGroup(group),
-      onDecided: (decided) => this.#panel.light(decided),
-    });
-    this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, this.#kept, {
-      onAgainst: (against) => this.#changeComparison({ against }),
-      onBeside: (beside) => this.#changeComparison({ beside }),
-      onChooseGroup: (group) => this.#chooseGroup(group),
-      ops: this.#step,
-      tipOf: (group, device, parts) => this.#panel.tipOf(group, device, parts),
-      loadStep: ({ explanation, placement, base }) => (explanation ? this.#explanation(explanation) : stepOf(fieldsOf(placement, base))),
-      askGains: root.dataset.file === undefined
-        ? async (placement, groups, to) => (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json()
-        : null,
-    });
+    this.#flat = new FlatPanel(root, panel, graph.groups, looks, store, { listsOps: false });
+    this.#address.follow(store, () => this.#player.playing);
     keepHeight(this.#part("run-words"));
-    this.#announcer = new Announcer(this.#part("announcer"));
     document.addEventListener("keydown", (event) => this.#isForPage(event) && (this.#onKey(event) || this.#player.onKey(event)));
     listenToCancel(root, this.#announcer);
   }
 
-  start() {
-    this.#downloads.offerPictures(this.#root, { graph: this.#panel, ...this.#step.drawings, curve: this.#charts });
-    this.#draw();
-    this.#panel.colourBy(this.#address.view.colour);
-    this.#panel.open(this.#address.view.opened);
-    this.#showSelection(this.#address.view.groups);
-    this.#showComparison();
-    const store = {
-      state: () => this.#state,
-      /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
-      apply: (action) => this.#apply(action),
-    };
-    follow(store, (connection) => this.#header.showConnection(connection));
-    return this.#flat.draw(this.#address.view.drawn);
-  }
-
-  /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
-  #apply(action) {
-    const before = this.#state;
-    this.#state = reduce(before, action);
-    if (this.#state === before) {
-      return;
-    }
-    this.#drawSoon();
-    const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
-    if (!hasEnded(before.status)) {
-      this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
-    }
-  }
-
-  #drawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#draw();
+  /**
+   * The parts that draw the shown placement, and what its step is made of.
+   *
+   * @param {import("../ui/contracts.js").Run} run
+   * @param {import("../graph/devices.js").DeviceLook[]} looks
+   * @param {Record<string, string>} methodLabels method → label
+   * @param {KeptPlacements} kept
+   */
+  #drawings(run, looks, methodLabels, kept) {
+    const [root, graph, store, shown] = [this.#root, this.#graph, this.#store, this.#shown];
+    const stepFactsOf = (/** @type {ArrayLike<number>} */ nodeOfOp, /** @type {number} */ count) =>
+      store.state.step && nodeFacts(store.state.step, nodeOfOp, count);
+    const panel = new GraphPanel(root, graph, run.devices, looks, { keys: Object.keys(COLOURINGS), stepFactsOf }, store, {
+      selectsMany: true,
+      extraOf: (_, device) => this.#tryIt?.controls(device) ?? null,
+      onFill: () => this.#tryIt?.drawCosts(),
+      boundaryOf: (group) => (store.state.step ? boundaryWords(store.state.step.cuts, group, step) : ""),
+      onDrag: this.#hasServer ? (group, event) => this.#tryIt.drag(group, event) : undefined,
     });
+    const explanations = new Explanations(shown, String(root.dataset.version));
+    const explained = this.#part("step");
+    const step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), store, explanations);
+    new ShownNumbers(root, graph, run.devices, methodLabels, store, shown, (op) => step.groupName(op));
+    new DecisionsPanel(this.#part("decisions"), graph.groups, looks, store, shown);
+    new ComparePanel(this.#part("compare"), graph, looks, methodLabels, kept, store, shown, {
+      lastSeq: run.last_seq,
+      ops: step,
+      tipOf: (group, device, parts) => panel.tipOf(group, device, parts),
+      loadStep: (reference) => explanations.of(reference),
+      askGains: this.#hasServer
+        ? async (placement, groups, to) => (await post("gains.json", { ...shown.fieldsOf(placement), groups, to }, "application/json")).json()
+        : null,
+    });
+    findGainsForColour(store, shown);
+    return { panel, step };
   }
 
-  #draw() {
-    this.#header.show(this.#state);
-    this.#showResult();
-    this.#shown.update(this.#state);
-    this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
-    this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
-    this.#decisions.show(this.#state, this.#shown.episodeIndex);
+  /** Whether a server says what a move changes: not in a file. */
+  get #hasServer() {
+    return this.#root.dataset.file === undefined;
+  }
+
+  start() {
+    this.#followed.follow((connection) => this.#header.showConnection(connection));
+    this.#takeView(this.#address.view);
+    return this.#flat.start();
   }
 
   /**
@@ -211,160 +150,23 @@ class RunPage {
    * @param {import("../run/view.js").View} before
    */
   #showView(view, before) {
+    this.#takeView(view);
     if (view.shown !== (before.shown === "hand" ? "" : before.shown)) {
       this.#shown.goTo(view.shown);
     }
-    this.#panel.open(view.opened);
-    this.#showSelection(view.groups);
-    this.#panel.colourBy(view.colour);
-    this.#showComparison();
-    this.#flat.draw(view.drawn);
   }
 
-  #showComparison() {
-    this.#compare.compareWith(this.#address.view.against, this.#address.view.beside);
+  /** @param {import("../run/view.js").View} view that of the address, which may name groups that this graph does not have */
+  #takeView(view) {
+    const groups = view.groups.filter((group) => group < this.#graph.groups.length);
+    this.#store.set({ ...view, ...choice(this.#store.state, groups) });
   }
 
-  /** @param {Partial<import("../run/view.js").View>} patch of what is compared, and how */
-  #changeComparison(patch) {
-    this.#address.change(patch);
-    this.#showComparison();
-  }
-
-  /** @param {number} group -1 for none */
-  #chooseGroup(group) {
-    const chosen = group < this.#graph.groups.length ? group : -1;
-    this.#panel.choose(chosen);
-    this.#step.chooseGroup(chosen);
-    this.#compare.chooseGroup(chosen);
-    this.#tryIt.choose(chosen);
-    this.#address.change({ groups: chosen < 0 ? [] : [chosen] });
-  }
-
-  /** @param {readonly number[]} groups several, of which the last becomes the chosen one */
-  #select(groups) {
-    const chosen = groups.at(-1) ?? -1;
-    this.#panel.select(groups);
-    this.#step.chooseGroup(chosen);
-    this.#compare.chooseGroup(chosen);
-    this.#tryIt.choose(chosen);
-    this.#address.change({ groups });
-  }
-
-  /** @param {readonly number[]} groups of an address */
-  #showSelection(groups) {
-    const known = groups.filter((group) => group < this.#graph.groups.length);
-    if (known.length > 1) {
-      this.#select(known);
-    } else {
-      this.#chooseGroup(known[0] ?? -1);
-    }
-  }
-
-  /** The list of kept placements has changed, or one of them is known now. */
-  #onKept() {
-    this.#drawSoon();
-    this.#drawNumbers();
-  }
-
-  /** Show the placement of the shown episode, another one, or the one made of it by hand. */
-  #showPlacement() {
-    const { placement, words } = this.#shown;
-    this.#showResult();
-    this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
-    this.#decisions.show(this.#state, this.#shown.episodeIndex);
-    this.#shownStep = this.#shownFacts = null;
-    this.#panel.show(placement);
-    this.#step.show(this.#explained(), this.#shown.isLive);
-    this.#drawNumbers();
-    this.#downloads.show(placement && { words, fields: this.#shown.fields() });
-    if (!this.#shown.isAwaiting) {
-      this.#address.change({ shown: this.#shown.token }, this.#player.playing);
-    }
-  }
-
-  #showResult() {
-    const { report } = this.#state;
-    const canShow = Boolean(report?.simplest) && this.#root.dataset.file === undefined;
-    this.#result.show(resultOf(report, this.#run.result), this.#shown.token, canShow);
-  }
-
-  #drawNumbers() {
-    const { base, placement, trial, sentence } = this.#shown;
-    const known = trial ? null : (base?.stepTimeUs ?? null);
-    const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
-    this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement, this.#shownFacts?.parts), stepTimeUs);
-    this.#tryIt.draw(this.#shownStep);
-    this.#compare.show(this.#shown.compared, this.#shownStep);
-    setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement, this.#shownStep?.cuts ?? null)}` : "");
-    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs));
-  }
-
-  /** @param {number} stepTimeUs */
-  #verdict(stepTimeUs) {
-    const [{ base, trial }, step] = [this.#shown, this.#shownStep];
-    return verdict({
-      name: this.#shown.name,
-      stepTimeUs,
-      feasible: trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
-      rivals: rivalsOf(this.#state, this.#methodLabels, trial ? "" : (base?.token ?? "")),
-      lowerBoundUs: this.#state.started?.lower_bound_us ?? null,
-      step,
-      labels: deviceLooks(this.#run.devices).map(({ label }) => label),
-      groupName: (op) => this.#step.groupName(op),
-    });
-  }
-
-  /** @returns {import("../step/step-panel.js").Shown | null} the shown placement, to explain it */
-  #explained() {
-    const { base, trial, placement } = this.#shown;
-    if (!base || !placement) {
-      return null;
-    }
-    if (!trial && base.explanation) {
-      return { key: base.key, load: () => this.#explanation(base.explanation) };
-    }
-    this.#trials += 1;
-    const fields = this.#shown.fields();
-    return { key: trial ? `by hand ${this.#trials}` : base.key, load: () => stepOf(fields), isWanted: true };
-  }
-
-  /**
-   * Ask for an explanation, which a browser keeps for this version alone: the next one may say more.
-   *
-   * @param {string} address
-   */
-  #explanation(address) {
-    return getBytes(`${address}?version=${this.#root.dataset.version}`);
-  }
-
-  /** @param {import("../step/step.js").Step | null} step */
-  #onStep(step) {
-    this.#shownStep = step;
-    this.#tryIt.onStep(step);
-    this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes));
-    this.#shownFacts = step && nodeFacts(step, this.#step.groupOfOp, this.#graph.groups.length);
-    if (this.#shownFacts) {
-      this.#drawNumbers();
-      this.#panel.refreshPanel();
-      this.#panel.know({ step: this.#shownFacts });
-    }
-  }
-
-  /** Colour the groups by the gain of their best move, once the shown placement is known to stay. */
-  async #showGains() {
-    const [placement, step] = [this.#shown.placement, this.#shownStep];
-    if (!placement || !step) {
-      return;
-    }
-    try {
-      const gains = await gainsOfAll(this.#shown.fields());
-      if (this.#shownStep === step) {
-        this.#panel.know({ gainShare: bestGains(gains, placement, step.stepTimeUs) });
-      }
-    } catch (error) {
-      this.#panel.cannotKnow(error);
-    }
+  /** @param {import("../run/shown-placement.js").Placed | null} placed the placement that is shown from now on */
+  #onShow(placed) {
+    const isSame = placed?.key === this.#store.state.placed?.key;
+    const shown = this.#shown.isAwaiting ? {} : { shown: this.#shown.token };
+    this.#store.set({ placed, ...shown, ...(isSame ? {} : { step: null, facts: null, gainShare: null }) });
   }
 
   /**
@@ -385,9 +187,9 @@ class RunPage {
     if (target?.closest("input, select, textarea") || event.altKey) {
       return false;
     }
-    const isLeft = event.key === "Escape" && target === document.body && this.#panel.selected.length > 0;
+    const isLeft = event.key === "Escape" && target === document.body && this.#store.state.groups.length > 0;
     if (isLeft) {
-      this.#chooseGroup(-1);
+      this.#store.set(choice(this.#store.state, []));
     }
     if (!isLeft && !this.#tryIt.onKey(event)) {
       return false;
@@ -400,12 +202,6 @@ class RunPage {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
-}
-
-/** @param {ReturnType<typeof fieldsOf>} fields of a placement without an explanation of its own */
-async function stepOf(fields) {
-  const answer = await post("step", fields, "application/octet-stream");
-  return answer.arrayBuffer();
 }
 
 async function main() {

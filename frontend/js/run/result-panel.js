@@ -1,7 +1,7 @@
 /** The run's verdict at the top of its page, its two placements beside each other, and the order of their files. */
 
 import { element, find, scroller, setText } from "../ui/dom.js";
-import { hasTwoPlacements, isSimplestFirst, nameOfBest, placementRows } from "./result.js";
+import { hasTwoPlacements, isSimplestFirst, nameOfBest, placementRows, resultOf } from "./result.js";
 
 /** @typedef {import("../ui/contracts.js").Result} Result */
 
@@ -15,11 +15,17 @@ export class ResultPanel {
 
   /**
    * @param {HTMLElement} root of the page
-   * @param {(token: string) => void} onShow a placement was chosen, to be drawn
+   * @param {Result | null} stored the result with which the page came
+   * @param {import("./store.js").Store<import("./page-state.js").PageState>} store
+   * @param {import("./shown-placement.js").ShownPlacement} shown
    */
-  constructor(root, onShow) {
+  constructor(root, stored, store, shown) {
     this.#root = root;
-    this.#onShow = onShow;
+    this.#onShow = (/** @type {string} */ token) => shown.goTo(token);
+    store.subscribe(["run", "placed"], ({ run }) => {
+      const canShow = Boolean(run?.report?.simplest) && root.dataset.file === undefined;
+      this.#show(resultOf(run?.report ?? null, stored), shown.token, canShow);
+    });
   }
 
   /**
@@ -27,7 +33,7 @@ export class ResultPanel {
    * @param {string} shown token of the drawn placement: `simplest`; any other is not the simplest one
    * @param {boolean} canShow whether the page has the simplest placement, to draw it
    */
-  show(result, shown, canShow) {
+  #show(result, shown, canShow) {
     const isSame = shown === this.#shown && canShow === this.#canShow && JSON.stringify(result) === JSON.stringify(this.#result);
     if (isSame) {
       return;

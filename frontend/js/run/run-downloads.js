@@ -30,15 +30,20 @@ export class RunDownloads {
   /** @type {Exported | null} */
   #shown = null;
 
-  /** @param {ParentNode} root with `[data-part=downloads]` */
-  constructor(root) {
+  /**
+   * @param {ParentNode} root with `[data-part=downloads]`
+   * @param {import("./store.js").Store<import("./page-state.js").PageState>} store
+   * @param {import("./shown-placement.js").ShownPlacement} shown
+   */
+  constructor(root, store, shown) {
     this.#menu = find(root, "[data-part=downloads]", HTMLElement);
     this.#exports = find(root, "[data-part=exports]", HTMLElement);
     watchDownloads(this.#menu, (link, signal) => this.#ask(link, signal));
+    store.subscribe(["placed"], ({ placed }) => this.#show(placed && { words: shown.words, fields: shown.fields() }));
   }
 
   /** @param {Exported | null} shown null: none yet, so the best is meant */
-  show(shown) {
+  #show(shown) {
     this.#shown = shown;
     const title = find(this.#menu, "[data-part=export-title]", HTMLElement);
     setText(title, shown ? `Shown placement (${shown.words}), explained` : "Best placement, explained");

@@ -31,14 +31,16 @@ export class RunHeader {
   /**
    * @param {HTMLElement} root
    * @param {{ evaluations: number, seconds: number | null }} budget
+   * @param {import("./store.js").Store<import("./page-state.js").PageState>} store
    */
-  constructor(root, budget) {
+  constructor(root, budget, store) {
     this.#root = root;
     this.#budget = budget;
+    store.subscribe(["run"], ({ run }) => run && this.#show(run));
   }
 
   /** @param {RunState} state */
-  show(state) {
+  #show(state) {
     const numbers = runNumbers(state, this.#budget);
     const ended = hasEnded(state.status);
     this.#text("status", statusWords(state.status));

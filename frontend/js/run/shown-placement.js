@@ -15,8 +15,13 @@ import { newTrial, placementOf } from "./trial.js";
 /** @typedef {import("./trial.js").Trial} Trial */
 
 /**
+ * @typedef {object} Placed a placement as it was shown
+ * @property {string} key equal for equal placements
+ * @property {ArrayLike<number>} placement [groups]
+ * @property {boolean} isLive whether each new episode is shown as it comes
+ *
  * @typedef {object} Listeners
- * @property {() => void} onShow another placement is shown, or the same one again
+ * @property {(placed: Placed | null) => void} onShow another placement is shown, or the same one again; null: there is none yet
  * @property {(words: string) => void} onWait what the page waits for, or why it cannot show it; empty: neither
  * @property {(groups: readonly number[]) => void} onLocks the shown placement was kept with these groups locked
  */
@@ -41,6 +46,8 @@ export class ShownPlacement {
   #isUpdating = false;
   #hasShown = false;
   #calmUntil = 0;
+  /** How often a placement by hand was shown: each is another one. */
+  #trials = 0;
 
   /**
    * @param {object} run
@@ -85,6 +92,11 @@ export class ShownPlacement {
   /** The index of the shown episode, -1 if another placement is shown. */
   get episodeIndex() {
     return this.trial || this.#fixed ? -1 : this.#player.shown;
+  }
+
+  /** The index of the player's episode, whatever is shown; -1 without one. */
+  get playerIndex() {
+    return this.#player.shown;
   }
 
   /** Whether a placement is awaited: what is shown until it comes was not asked for. */
@@ -198,7 +210,7 @@ export class ShownPlacement {
     }
     this.#history = null;
     this.#fixed = null;
-    this.#listeners.onShow();
+    this.#tell();
   }
 
   /** The player was asked for the episode where it stands: it takes the place of another placement. */
@@ -235,7 +247,14 @@ export class ShownPlacement {
     this.#history = trial;
     this.#waitNoMore();
     this.#player.pause();
-    this.#listeners.onShow();
+    this.#tell();
+  }
+
+  #tell() {
+    const { base, trial, placement, isLive } = this;
+    this.#trials += trial ? 1 : 0;
+    const key = trial ? `by hand ${this.#trials}` : (base?.key ?? "");
+    this.#listeners.onShow(base && placement && { key, placement, isLive });
   }
 
   /** Whether the events of a run that has ended are still on their way: nothing is the best or the last yet. */
@@ -273,7 +292,7 @@ export class ShownPlacement {
     if (known && isKeptToken(known.token)) {
       this.#listeners.onLocks(this.#kept.lockedGroups(known.token));
     }
-    this.#listeners.onShow();
+    this.#tell();
   }
 
   /** @param {() => void} move a player that does not move still shows its episode again */

@@ -1,5 +1,6 @@
 /** Keeps a view in the page's address: each settled change is one step of the browser's history, and so is each playing. */
 
+import { VIEW_KEYS } from "./page-state.js";
 import { searchOf, viewOf, withChange } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -31,6 +32,20 @@ export class ViewAddress {
 
   get view() {
     return this.#view;
+  }
+
+  /**
+   * Keep the view of a store here from now on.
+   *
+   * @param {import("./store.js").Store<import("./page-state.js").PageState>} store
+   * @param {() => number} playing number of the playing that changes what is shown, 0: a person does
+   */
+  follow(store, playing) {
+    store.subscribe(VIEW_KEYS, (state, before) => {
+      const isPlayed = VIEW_KEYS.every((key) => key === "shown" || state[key] === before[key]);
+      const view = /** @type {View} */ (Object.fromEntries(VIEW_KEYS.map((key) => [key, state[key]])));
+      this.change(view, isPlayed ? playing() : 0);
+    });
   }
 
   /**

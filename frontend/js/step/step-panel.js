@@ -1,6 +1,7 @@
 /** The panel that explains one step of the shown placement: timeline, memory, critical chain, what is held at the peak. */
 
 import { deviceLooks } from "../graph/devices.js";
+import { choice, chosenGroup } from "../run/page-state.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
 import { getJson, isRefusal, showFailure } from "../ui/server.js";
@@ -8,6 +9,7 @@ import { SettledTimer } from "../ui/settled-timer.js";
 import { ChainList, placeOf } from "./chain-list.js";
 import { deviceTable } from "./device-table.js";
 import { MemoryView } from "./memory-view.js";
+import { nodeFacts } from "./node-facts.js";
 import { OpList } from "./op-list.js";
 import { peakLists } from "./peak-list.js";
 import { NONE, Step } from "./step.js";
@@ -35,9 +37,7 @@ export class StepPanel {
   #looks;
   #groups;
   #opsAddress;
-  #onChooseGroup;
-  #onChooseOp;
-  #onStep;
+  #store;
   #axis = new TimeAxis();
   #timeline;
   #memory;
@@ -57,7 +57,7 @@ export class StepPanel {
   /** Counts the loads: only the answer of the last one is drawn. */
   #loads = 0;
   #following = false;
-  #chosenGroup = -1;
+  /** The chosen bar: of the chosen op, or of a transfer of what it gives. */
   #chosen = NONE;
 
   /**
@@ -65,17 +65,15 @@ export class StepPanel {
    * @param {readonly import("../ui/contracts.js").Device[]} devices
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {string} opsAddress of `ops.json`
-   * @param {{ onChooseGroup: (group: number) => void, onChooseOp: (op: number) => void, onStep: (step: Step | null) => void }} listeners
-   *   called with -1 for no group or op, and with null while the step of the shown placement is not known
+   * @param {import("./step-state.js").StepStore} store
+   * @param {import("./explanations.js").Explanations} explanations
    */
-  constructor(root, devices, groups, opsAddress, { onChooseGroup, onChooseOp, onStep }) {
+  constructor(root, devices, groups, opsAddress, store, explanations) {
     this.#root = root;
     this.#looks = deviceLooks(devices);
     this.#groups = groups;
     this.#opsAddress = opsAddress;
-    this.#onChooseGroup = onChooseGroup;
-    this.#onChooseOp = onChooseOp;
-    this.#onStep = onStep;
+    this.#store = store;
     const stage = this.#part("timeline");
     this.#timeline = new TimelineView(stage, this.#axis, this.#looks, {
       onChoose: (activity) => this.#choose(activity),
@@ -87,6 +85,8 @@ export class StepPanel {
     stage.after(this.#tip.element);
     Object.assign(stage, { timelineView: this.#timeline, timeAxis: this.#axis }); // for tests
     this.#listenToTools();
+    store.subscribe(["placed"], ({ placed }) => this.#show(placed && explanations.ofShown(placed), Boolean(placed?.isLive)));
+    store.subscribe(["groups", "op"], (state) => this.#showChosen(state));
   }
 
   /**
@@ -96,16 +96,12 @@ export class StepPanel {
    * @param {Shown | null} shown null: there is none yet
    * @param {boolean} following
    */
-  show(shown, following) {
+  #show(shown, following) {
     this.#following = following;
     if (shown?.key === this.#shown?.key) {
-      if (shown && this.#root.dataset.state === "ready" && this.#root.dataset.shown === shown.key) {
-        this.#onStep(this.#step);
-      }
       return;
     }
     this.#shown = shown;
-    this.#onStep(null);
     this.#root.dataset.state = shown ? "loading" : "empty";
     if (following && this.#timer.waits) {
       return;
@@ -119,25 +115,15 @@ export class StepPanel {
     return { timeline: this.#timeline, memory: this.#memory };
   }
 
-  /** @param {number} group the group that another view has chosen, -1 for none */
-  chooseGroup(group) {
-    if (group !== this.#chosenGroup) {
-      this.#chosenGroup = group;
+  /** @param {import("./step-state.js").StepState} state */
+  #showChosen({ op }) {
+    if (op < 0) {
       this.#chosen = NONE;
-      this.#mark();
-    }
-  }
-
-  /** @param {number} op the op that another view has chosen, -1 for none */
-  chooseOp(op) {
-    if (this.#step && op !== this.#chosen) {
+    } else if (this.#step && op !== this.#step.opOf(this.#chosen)) {
       this.#chosen = op;
-      this.#chosenGroup = this.groupOf(op);
-      if (op !== NONE) {
-        this.#axis.reveal(this.#step.span(op));
-      }
-      this.#mark();
+      this.#axis.reveal(this.#step.span(op));
     }
+    this.#mark();
   }
 
   /**
@@ -192,7 +178,8 @@ export class StepPanel {
     const lists = peakLists(step, this.#looks, (op) => this.opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();
-    this.#onStep(shown.key === this.#shown?.key ? step : null);
+    const isShown = shown.key === this.#shown?.key;
+    this.#store.set({ step: isShown ? step : null, facts: isShown ? nodeFacts(step, this.groupOfOp, this.#groups.length) : null });
   }
 
   /** @param {Step} step */
@@ -204,14 +191,13 @@ export class StepPanel {
   /** @param {number} activity or `NONE` */
   #choose(activity) {
     const step = this.#step;
+    const op = activity === NONE || !step ? -1 : step.opOf(activity);
     this.#chosen = activity;
-    this.#chosenGroup = activity === NONE || !step ? -1 : this.groupOf(step.opOf(activity));
     if (step && activity !== NONE) {
       this.#axis.reveal(step.span(activity));
     }
-    this.#mark();
-    this.#onChooseOp(activity === NONE || !step ? -1 : step.opOf(activity));
-    this.#onChooseGroup(this.#chosenGroup);
+    this.#mark(); // the store knows no transfers
+    this.#store.set({ ...choice(this.#store.state, [this.groupOf(op)]), op });
   }
 
   #mark() {
@@ -219,9 +205,9 @@ export class StepPanel {
     if (!step) {
       return;
     }
+    const group = chosenGroup(this.#store.state);
     const isChosen = (/** @type {number} */ activity) =>
-      this.#chosen === activity ||
-      (this.#chosen === NONE && this.#chosenGroup >= 0 && this.groupOf(step.opOf(activity)) === this.#chosenGroup);
+      this.#chosen === activity || (this.#chosen === NONE && group >= 0 && this.groupOf(step.opOf(activity)) === group);
     this.#timeline.choose(this.#chosen, isChosen);
     this.#list.choose(this.#chosen !== NONE && !step.isTransfer(this.#chosen) ? this.#chosen : -1);
     setText(this.#part("chosen-words"), this.#chosenWords(step));
@@ -232,19 +218,20 @@ export class StepPanel {
     if (this.#chosen !== NONE) {
       return this.#activityWords(step, this.#chosen).join(" · ");
     }
-    if (this.#chosenGroup < 0) {
+    const group = chosenGroup(this.#store.state);
+    if (group < 0) {
       return "";
     }
     let us = 0;
     let count = 0;
     for (let op = 0; op < step.opCount; op += 1) {
-      if (this.groupOf(op) === this.#chosenGroup) {
+      if (this.groupOf(op) === group) {
         const [start, end] = step.span(op);
         us += end - start;
         count += 1;
       }
     }
-    return `${cutName(this.#groups[this.#chosenGroup].name, 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
+    return `${cutName(this.#groups[group].name, 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
   }
 
   /** @param {import("./timeline-view.js").Target | null} target */

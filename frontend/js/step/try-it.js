@@ -12,22 +12,21 @@ import { CostLine } from "./cost-line.js";
 import { StepWait } from "./step-wait.js";
 import { costWords, moveButtons } from "./move-buttons.js";
 import { TrialBar, trialWords } from "./trial-bar.js";
+import { choice, chosenGroup } from "../run/page-state.js";
 import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
 
 /** @typedef {import("../run/trial.js").Trial} Trial */
 
 /**
  * @typedef {object} Page what this part needs of the page
- * @property {() => readonly number[]} selected groups
+ * @property {import("./step-state.js").StepStore} store
  * @property {boolean} canTry false in a file, where no server says what a move changes
- * @property {() => { stepTimeUs: number } | null} step of the shown placement; null: not known yet
- * @property {(groups: readonly number[]) => void} onLocks
- * @property {(group: number) => void} choose
  * @property {(words: string) => void} say to a screen reader
  */
 
 export class TryIt {
   #page;
+  #store;
   #shown;
   #looks;
   #bar;
@@ -38,8 +37,6 @@ export class TryIt {
   #drag;
   #costs;
   #explained = new StepWait();
-  /** @type {ReadonlySet<number>} groups */
-  #locked = new Set();
 
   /**
    * @param {HTMLElement} root of the page
@@ -51,6 +48,7 @@ export class TryIt {
    */
   constructor(root, looks, shown, kept, groups, page) {
     this.#page = page;
+    this.#store = page.store;
     this.#shown = shown;
     this.#groups = groups;
     this.#drag = new GroupDrag(root, find(root, "[data-part=canvas]", HTMLElement), looks);
@@ -68,28 +66,30 @@ export class TryIt {
     });
     const map = root.querySelector("[data-part=gains]");
     this.#gains = map instanceof HTMLDetailsElement
-      ? new GainsMap(map, groups, looks, { onChoose: page.choose, onMove: (group, device) => this.moveGroups([group], device) })
+      ? new GainsMap(map, groups, looks, { onChoose: (group) => this.#choose(group), onMove: (group, device) => this.moveGroups([group], device) })
       : null;
     if (this.#list) {
       kept.load().catch(() => {}); // the list stays empty; a reload asks again
     }
+    this.#store.subscribe(["placed", "step"], ({ step }) => this.#know(step));
+    this.#store.subscribe(["placed", "step", "kept"], ({ step }) => this.#draw(step));
+    this.#store.subscribe(["groups"], (state) => this.#gains?.choose(chosenGroup(state)));
   }
 
-  /** @returns {readonly number[]} */
-  get locked() {
-    return [...this.#locked].sort((one, other) => one - other);
+  /** @returns {readonly number[]} groups */
+  get #selected() {
+    return this.#store.state.groups;
   }
 
-  /** @param {readonly number[]} groups that are locked from now on */
-  setLocks(groups) {
-    this.#locked = new Set(groups);
-    this.#page.onLocks(this.locked);
+  /** @param {number} group */
+  #choose(group) {
+    this.#store.set(choice(this.#store.state, [group]));
   }
 
   /**
    * @param {{ stepTimeUs: number, feasible: boolean } | null} outcome of the trial; null: not simulated yet
    */
-  draw(outcome) {
+  #draw(outcome) {
     const { trial, base } = this.#shown;
     this.#bar.show(this.#shown.history, outcome, base?.stepTimeUs ?? 0);
     this.#costs.showOutcome(trial ? trialWords(movedGroups(trial).length, outcome, base?.stepTimeUs ?? 0) : "");
@@ -98,7 +98,7 @@ export class TryIt {
 
   /** @param {number} device the selected groups move there */
   move(device) {
-    this.moveGroups(this.#page.selected(), device);
+    this.moveGroups(this.#selected, device);
   }
 
   /**
@@ -106,19 +106,14 @@ export class TryIt {
    * @param {number} device
    */
   moveGroups(groups, device) {
-    this.#change((trial) => withMove(trial, groups, device, this.#locked));
+    this.#change((trial) => withMove(trial, groups, device, new Set(this.#store.state.locked)));
   }
 
   /** @param {import("./step.js").Step | null} step of the shown placement; null: not known yet */
-  onStep(step) {
+  #know(step) {
     this.#explained.know(step);
     const { placement } = this.#shown;
     this.#gains?.show(step && placement ? { fields: this.#shown.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
-  }
-
-  /** @param {number} group that was chosen anywhere, -1 for none */
-  choose(group) {
-    this.#gains?.choose(group);
   }
 
   /**
@@ -132,7 +127,7 @@ export class TryIt {
     if (!base || !placement) {
       return;
     }
-    const selected = this.#page.selected();
+    const selected = this.#selected;
     const groups = selected.includes(group) ? selected : [group];
     const movable = this.#movable(groups);
     const isLocked = movable.length === 0;
@@ -146,7 +141,7 @@ export class TryIt {
     this.#drag.begin(event, load, (device) => {
       this.moveGroups(groups, device);
       if (groups.length === 1) {
-        this.#page.choose(group);
+        this.#choose(group);
       }
     });
     if (load.stays) {
@@ -156,7 +151,7 @@ export class TryIt {
 
   /** The selection has changed, or where its groups are. */
   drawCosts() {
-    const groups = this.#page.selected();
+    const groups = this.#selected;
     const device = this.#shown.placement?.[groups.at(-1) ?? -1] ?? null;
     const controls = this.controls(device);
     const name = groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[groups[0]]?.name ?? "", 60);
@@ -172,12 +167,12 @@ export class TryIt {
    */
   async #sayCosts(groups, name) {
     const movable = this.#movable(groups);
-    const step = this.#page.step();
+    const { step } = this.#store.state;
     if (movable.length === 0 || !step) {
       return;
     }
     const gains = await this.#gainsOf(movable).catch(() => null); // the buttons do without it too
-    if (gains && this.#page.selected() === groups && this.#page.step() === step) {
+    if (gains && this.#selected === groups && this.#store.state.step === step) {
       this.#page.say(costWords(name, this.#looks, this.#currentOf(groups), gains));
     }
   }
@@ -193,7 +188,8 @@ export class TryIt {
   }
 
   lockSelected() {
-    this.setLocks([...withLocks(this.#locked, this.#page.selected())]);
+    const locked = [...withLocks(new Set(this.#store.state.locked), this.#selected)];
+    this.#store.set({ locked: locked.sort((one, other) => one - other) });
   }
 
   /**
@@ -203,7 +199,7 @@ export class TryIt {
    * @returns {Node | null}
    */
   controls(device) {
-    const groups = this.#page.selected();
+    const groups = this.#selected;
     if (device === null || groups.length === 0 || !this.#page.canTry) {
       return null;
     }
@@ -229,7 +225,7 @@ export class TryIt {
   onKey(event) {
     const command = event.ctrlKey || event.metaKey;
     const device = /^[1-9]$/.test(event.key) && !command ? Number(event.key) - 1 : -1;
-    const hasSelection = this.#page.selected().length > 0;
+    const hasSelection = this.#selected.length > 0;
     /** @type {(() => void) | null} */
     let act = null;
     if (device >= 0 && device < this.#looks.length && hasSelection) {
@@ -260,7 +256,7 @@ export class TryIt {
       return Promise.reject(new Error("There is no placement to keep yet."));
     }
     const isMoved = trial !== null && movedGroups(trial).length > 0;
-    return this.#kept.keep({ ...this.#shown.fields(), name, locked: this.locked, is_moved: isMoved });
+    return this.#kept.keep({ ...this.#shown.fields(), name, locked: this.#store.state.locked, is_moved: isMoved });
   }
 
   /**
@@ -274,7 +270,7 @@ export class TryIt {
     if (!base) {
       throw new Error("There is no placement to go on from yet.");
     }
-    const fields = { ...this.#shown.fields(), locked: this.locked, method, evaluations, words, token: base.token };
+    const fields = { ...this.#shown.fields(), locked: this.#store.state.locked, method, evaluations, words, token: base.token };
     const { url } = await (await post("go-on/", fields, "application/json")).json();
     location.assign(url);
   }
@@ -284,7 +280,8 @@ export class TryIt {
    * @returns {readonly number[]} those of them that a move changes
    */
   #movable(groups) {
-    return groups.filter((group) => !this.#locked.has(group));
+    const locked = new Set(this.#store.state.locked);
+    return groups.filter((group) => !locked.has(group));
   }
 
   /**
@@ -294,7 +291,7 @@ export class TryIt {
    * @returns {Promise<import("./gains.js").MoveGains>}
    */
   async #gainsSoon(groups) {
-    const { stepTimeUs } = this.#page.step() ?? (await this.#explained.next());
+    const { stepTimeUs } = this.#store.state.step ?? (await this.#explained.next());
     return gainsOfMove(this.#shown.fields(), groups, stepTimeUs);
   }
 
@@ -305,7 +302,7 @@ export class TryIt {
    * @returns {Promise<import("./gains.js").MoveGains>}
    */
   #gainsOf(groups) {
-    const step = this.#page.step();
+    const { step } = this.#store.state;
     return step ? gainsOfMove(this.#shown.fields(), groups, step.stepTimeUs) : new Promise(() => {});
   }
 }

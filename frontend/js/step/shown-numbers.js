@@ -1,0 +1,74 @@
+/** What the page says of the shown placement: its sentence, the loads of the devices, and what its step time is worth. */
+
+import { DeviceLegend } from "../graph/device-legend.js";
+import { deviceLooks } from "../graph/devices.js";
+import { crossingWords, loads } from "../graph/placement.js";
+import { rivalsOf } from "../run/placements.js";
+import { find, setText } from "../ui/dom.js";
+import { verdict } from "./verdict.js";
+
+export class ShownNumbers {
+  #root;
+  #graph;
+  #devices;
+  #looks;
+  #methodLabels;
+  #store;
+  #shown;
+  #legend;
+  #groupName;
+
+  /**
+   * @param {HTMLElement} root with the parts `devices`, `shown` and `verdict`
+   * @param {import("../ui/contracts.js").GroupGraph} graph
+   * @param {readonly import("../ui/contracts.js").Device[]} devices
+   * @param {Record<string, string>} methodLabels method → label
+   * @param {import("./step-state.js").StepStore} store
+   * @param {import("../run/shown-placement.js").ShownPlacement} shown
+   * @param {(op: number) => string} groupName the name of an op's group
+   */
+  constructor(root, graph, devices, methodLabels, store, shown, groupName) {
+    this.#root = root;
+    this.#graph = graph;
+    this.#devices = devices;
+    this.#looks = deviceLooks(devices);
+    this.#methodLabels = methodLabels;
+    this.#store = store;
+    this.#shown = shown;
+    this.#groupName = groupName;
+    this.#legend = new DeviceLegend(this.#part("devices"), devices, this.#looks);
+    store.subscribe(["step"], ({ step }) => this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes)));
+    store.subscribe(["placed", "step", "kept"], () => this.#draw());
+  }
+
+  #draw() {
+    const { base, placement, trial, sentence } = this.#shown;
+    const { step, facts } = this.#store.state;
+    const known = trial ? null : (base?.stepTimeUs ?? null);
+    const stepTimeUs = known ?? step?.stepTimeUs ?? null;
+    this.#legend.show(placement && loads(this.#graph.groups, this.#devices, placement, facts?.parts), stepTimeUs);
+    setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement, step?.cuts ?? null)}` : "");
+    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs));
+  }
+
+  /** @param {number} stepTimeUs */
+  #verdict(stepTimeUs) {
+    const { base, trial, name } = this.#shown;
+    const { step, run } = this.#store.state;
+    return verdict({
+      name,
+      stepTimeUs,
+      feasible: trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
+      rivals: run ? rivalsOf(run, this.#methodLabels, trial ? "" : (base?.token ?? "")) : [],
+      lowerBoundUs: run?.started?.lower_bound_us ?? null,
+      step,
+      labels: this.#looks.map(({ label }) => label),
+      groupName: this.#groupName,
+    });
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
