@@ -5,15 +5,16 @@
  * batch. Cytoscape holds no edges: it drew some hundreds of them too slowly for an animation.
  */
 
+import { listenToKeys, zoomKeys } from "../drawing/keys.js";
 import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
 import { SvgContext } from "../ui/svg-context.js";
 import { drawNode } from "./drawn-node.js";
 import { EdgeLayer } from "./edge-layer.js";
+import { followOnPage, leaveWheelToPage, link, listenToDrags, listenToNodes } from "./graph-gestures.js";
 import { geometry, topView, wholeView } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
 import { Minimap } from "./minimap.js";
-import { NodeDrags } from "./node-drags.js";
 import { nodeNames } from "./node-names.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
@@ -64,11 +65,7 @@ export class GraphView {
   /**
    * @param {HTMLElement} host
    * @param {GroupGraph} graph
-   * @param {{ onChoose: (node: number) => void, onSelect?: (nodes: number[], isBox: boolean) => void,
-   *   onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void,
-   *   onDrag?: (node: number, event: PointerEvent) => void }} listeners
-   *   `onChoose` and `onHover` are called with -1 for none; `onSelect` after a click with Shift or Ctrl, or a rectangle;
-   *   with `onDrag` a drag that begins on a node does not pan
+   * @param {import("./graph-gestures.js").NodeListeners} listeners
    * @param {GraphView | null} [twin] a drawing of the same graph: its nodes stand in the same places, and both always show
    *   the same part
    * @returns {Promise<GraphView>}
@@ -105,7 +102,7 @@ export class GraphView {
    * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} made.core
    * @param {import("./graph-geometry.js").Drawing} made.drawing
    * @param {string[]} made.names [nodes]
-   * @param {Parameters<typeof GraphView.create>[2]} listeners
+   * @param {import("./graph-gestures.js").NodeListeners} listeners
    */
   constructor({ host, core, drawing, names }, listeners) {
     this.#core = core;
@@ -114,13 +111,26 @@ export class GraphView {
     this.#classes = this.#nodes.map((node) => node.classes().join(" "));
     this.#edges = new EdgeLayer(host, drawing);
     this.#labels = new LabelLayer(host, drawing, names);
-    this.#listen(listeners);
-    this.#listenToDrags(host, listeners);
+    const hover = (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ y) => {
+      this.#labels.hover(node);
+      listeners.onHover(node, x, y);
+    };
+    listenToNodes(core, { ...listeners, onHover: hover });
+    listenToDrags(host, core, listeners);
+    core.on("viewport", () => {
+      this.#showsAll = false;
+      this.#follow();
+      hover(-1, 0, 0);
+    });
     this.#fitWhenResized(host);
-    this.#followOnPage(host);
-    host.addEventListener("keydown", (event) => this.#onKey(event));
-    // Cytoscape keeps the browser from giving it the keys
-    host.addEventListener("pointerdown", () => host.focus({ preventScroll: true }), { capture: true });
+    followOnPage(host, core);
+    listenToKeys(host, {
+      ...zoomKeys(this),
+      ArrowLeft: () => core.panBy({ x: PAN_PIXELS, y: 0 }),
+      ArrowRight: () => core.panBy({ x: -PAN_PIXELS, y: 0 }),
+      ArrowUp: () => core.panBy({ x: 0, y: PAN_PIXELS }),
+      ArrowDown: () => core.panBy({ x: 0, y: -PAN_PIXELS }),
+    });
     this.#forgetTheme = onThemeChange(() => this.#restyle());
     this.#showFirst();
     this.#follow();
@@ -303,59 +313,6 @@ export class GraphView {
     }
   }
 
-  /** @param {Parameters<typeof GraphView.create>[2]} listeners */
-  #listen({ onChoose, onSelect, onHover, onOpen }) {
-    this.#core.on("tap", (event) => {
-      const { shiftKey, ctrlKey, metaKey } = event.originalEvent;
-      if (onSelect && event.target !== this.#core && (shiftKey || ctrlKey || metaKey)) {
-        onSelect([indexOf(event.target)], false);
-      } else {
-        onChoose(event.target === this.#core ? -1 : indexOf(event.target));
-      }
-    });
-    /** @type {number[]} */
-    let boxed = [];
-    this.#core.on("box", "node", (event) => {
-      if (boxed.push(indexOf(event.target)) === 1) {
-        queueMicrotask(() => {
-          onSelect?.(boxed, true);
-          boxed = [];
-        });
-      }
-    });
-    this.#core.on("dbltap", "node", (event) => onOpen?.(indexOf(event.target)));
-    this.#core.on("mouseover", "node", (event) => {
-      const { x, y } = event.target.renderedPosition();
-      this.#labels.hover(indexOf(event.target));
-      onHover(indexOf(event.target), x, y);
-    });
-    const leave = () => {
-      this.#labels.hover(-1);
-      onHover(-1, 0, 0);
-    };
-    this.#core.on("mouseout", "node", leave);
-    this.#core.on("viewport", () => {
-      this.#showsAll = false;
-      this.#follow();
-      leave();
-    });
-  }
-
-  /**
-   * @param {HTMLElement} host
-   * @param {Parameters<typeof GraphView.create>[2]} listeners
-   */
-  #listenToDrags(host, { onDrag }) {
-    if (onDrag) {
-      const hold = (/** @type {boolean} */ isHeld) => {
-        this.#core.userPanningEnabled(!isHeld);
-        this.#core.boxSelectionEnabled(!isHeld);
-      };
-      const drags = new NodeDrags(host, hold, onDrag);
-      this.#core.on("tapstart", "node", (event) => drags.press(indexOf(event.target), event.originalEvent));
-    }
-  }
-
   /** @param {HTMLElement} host */
   #addMinimap(host) {
     this.#minimap = new Minimap(host, this.#drawing, (x, y) => {
@@ -394,86 +351,12 @@ export class GraphView {
     this.#observer.observe(host);
   }
 
-  /**
-   * Tell Cytoscape that what stands above the picture has grown: it notices scrolls and resizes alone, and would take
-   * a click for one on another place.
-   *
-   * @param {HTMLElement} host
-   */
-  #followOnPage(host) {
-    let known = "";
-    const look = () => {
-      const { left, top } = host.getBoundingClientRect();
-      const place = `${left},${top}`;
-      if (place !== known) {
-        known = place;
-        this.#core.resize();
-      }
-    };
-    for (const type of ["pointermove", "pointerdown"]) {
-      host.addEventListener(type, look, { capture: true });
-    }
-  }
-
-  /** @param {KeyboardEvent} event */
-  #onKey(event) {
-    /** @type {Map<string, () => void>} */
-    const acts = new Map([
-      ["+", () => this.zoom(true)],
-      ["=", () => this.zoom(true)],
-      ["-", () => this.zoom(false)],
-      ["0", () => this.fit()],
-      ["ArrowLeft", () => this.#core.panBy({ x: PAN_PIXELS, y: 0 })],
-      ["ArrowRight", () => this.#core.panBy({ x: -PAN_PIXELS, y: 0 })],
-      ["ArrowUp", () => this.#core.panBy({ x: 0, y: PAN_PIXELS })],
-      ["ArrowDown", () => this.#core.panBy({ x: 0, y: -PAN_PIXELS })],
-    ]);
-    const act = acts.get(event.key);
-    if (act && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      act();
-    }
-  }
-
   #restyle() {
     this.#core.style(graphStyle(this.#picture.looks, this.#drawing));
     this.#edges.recolour();
     this.#labels.recolour();
     this.#minimap?.recolour();
   }
-}
-
-/**
- * Let both show the same part of a graph, at first what the first one shows.
- *
- * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} first
- * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} second
- */
-function link(first, second) {
-  const follow = (/** @type {typeof first} */ from, /** @type {typeof first} */ to) => {
-    const [zoom, pan, there] = [from.zoom(), { ...from.pan() }, to.pan()];
-    if (to.zoom() !== zoom || there.x !== pan.x || there.y !== pan.y) {
-      to.viewport({ zoom, pan });
-    }
-  };
-  first.on("viewport", () => follow(first, second));
-  second.on("viewport", () => follow(second, first));
-  follow(first, second);
-}
-
-/**
- * The wheel scrolls the page; with Ctrl or ⌘ (which pinching also sends) it zooms. Call this before Cytoscape adds
- * its listeners.
- *
- * @param {HTMLElement} host
- */
-function leaveWheelToPage(host) {
-  const keep = (/** @type {WheelEvent} */ event) => {
-    if (!event.ctrlKey && !event.metaKey) {
-      event.stopImmediatePropagation();
-    }
-  };
-  host.addEventListener("wheel", keep, { capture: true, passive: true });
 }
 
 /**
@@ -486,9 +369,4 @@ function elementsOf({ x, y, levels }) {
     position: { x: x[index], y: y[index] },
     classes: sizeClass(levels[index]),
   }));
-}
-
-/** @param {import("../../vendor/cytoscape.esm.min.mjs").default.NodeSingular} node */
-function indexOf(node) {
-  return node.data("index");
 }

@@ -6,9 +6,11 @@
  * one, left out while the placement changes.
  */
 
+import { Canvas } from "../drawing/canvas.js";
+import { listenToGrip } from "../drawing/grip.js";
+import { listenToKeys, zoomKeys } from "../drawing/keys.js";
 import { crosses } from "../graph/placement.js";
 import { onThemeChange } from "../ui/colours.js";
-import { element } from "../ui/dom.js";
 import { EdgePicture } from "./edge-picture.js";
 import { hexOf, NodePicture } from "./node-picture.js";
 import { centred, fitted, panned, pixelAt, seen, zoomed } from "./viewport.js";
@@ -34,15 +36,15 @@ const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
 const REACH_PIXELS = 9;
 const CLICK_PIXELS = 4;
+const MOST_RATIO = 2;
 const CLOSE_SCALE = 24;
 /** Red stands out by itself, and many edges that cross devices end at one op. */
 const CROSSING_EMPHASIS = 0.5;
-const MOST_RATIO = 2;
 
 export class FlatView {
   #host;
   #graph;
-  #canvas = element("canvas", { "aria-hidden": "true" });
+  #canvas;
   #nodes;
   #edges;
   #crossing;
@@ -56,7 +58,6 @@ export class FlatView {
   #nodesOf;
   #chosenGroup = -1;
   #chosenNode = -1;
-  #frame = 0;
   #stillTimer = 0;
   #placedTimer = 0;
   /** How often nodes have been drawn, for tests. */
@@ -73,9 +74,9 @@ export class FlatView {
     this.#graph = graph;
     this.#nodesOf = nodesByGroup(graph.group, groups);
     this.#nodes = new NodePicture(graph, this.#nodesOf);
-    this.#edges = new EdgePicture(graph, () => this.#redrawSoon());
-    this.#crossing = new EdgePicture(graph, () => this.#redrawSoon());
-    host.replaceChildren(this.#canvas);
+    this.#canvas = new Canvas(host, (context, size) => this.#draw(context, size), MOST_RATIO);
+    this.#edges = new EdgePicture(graph, () => this.#canvas.redrawSoon());
+    this.#crossing = new EdgePicture(graph, () => this.#canvas.redrawSoon());
     this.#listen(listeners);
     onThemeChange(() => {
       this.#paint();
@@ -111,7 +112,7 @@ export class FlatView {
   /** @param {(node: number) => string} nameOf untrusted text */
   showNames(nameOf) {
     this.#nodes.showNames(nameOf);
-    this.#redrawSoon();
+    this.#canvas.redrawSoon();
   }
 
   /**
@@ -128,7 +129,7 @@ export class FlatView {
       const place = { x: this.#graph.x[first], y: this.#graph.y[first] };
       this.#move(centred(this.#view, place, node >= 0 ? CLOSE_SCALE : 0, this.#size));
     }
-    this.#redrawSoon();
+    this.#canvas.redrawSoon();
   }
 
   fit() {
@@ -170,13 +171,9 @@ export class FlatView {
     return { width: Math.max(1, this.#host.clientWidth), height: Math.max(1, this.#host.clientHeight) };
   }
 
-  get #ratio() {
-    return Math.min(MOST_RATIO, window.devicePixelRatio || 1);
-  }
-
   #paint() {
     this.#nodes.paint(this.#picture, this.#lit);
-    this.#redrawSoon();
+    this.#canvas.redrawSoon();
   }
 
   /** @param {Viewport} view */
@@ -184,7 +181,7 @@ export class FlatView {
     this.#view = view;
     this.#edges.stop();
     this.#crossing.stop();
-    this.#redrawSoon();
+    this.#canvas.redrawSoon();
     this.#drawEdgesSoon();
   }
 
@@ -200,10 +197,11 @@ export class FlatView {
   /**
    * @param {number} right pixels
    * @param {number} down pixels
+   * @param {Viewport} [from]
    */
-  #pan(right, down) {
+  #pan(right, down, from = this.#view) {
     this.#isFitted = false;
-    this.#move(panned(this.#view, right, down, this.#graph, this.#size));
+    this.#move(panned(from, right, down, this.#graph, this.#size));
   }
 
   #resized() {
@@ -224,7 +222,7 @@ export class FlatView {
   #drawEdgesSoon() {
     window.clearTimeout(this.#stillTimer);
     this.#stillTimer = window.setTimeout(() => {
-      this.#edges.draw(this.#view, this.#size, this.#ratio, hexOf("--edge"), () => true);
+      this.#edges.draw(this.#view, this.#size, this.#canvas.ratio, hexOf("--edge"), () => true);
       this.#drawCrossing();
     }, STILL_MILLISECONDS);
   }
@@ -235,30 +233,15 @@ export class FlatView {
     if (placement) {
       const devices = deviceOfNode ?? Array.from(group, (each) => placement[each]);
       const isCrossing = (/** @type {number} */ edge) => crosses(devices, { source: source[edge], target: target[edge] });
-      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), isCrossing, CROSSING_EMPHASIS);
+      this.#crossing.draw(this.#view, this.#size, this.#canvas.ratio, hexOf("--edge-crossing"), isCrossing, CROSSING_EMPHASIS);
     }
   }
 
-  #redrawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#draw();
-    });
-  }
-
-  #draw() {
-    const { width, height } = this.#size;
-    const ratio = this.#ratio;
-    const context = this.#canvas.getContext("2d");
-    if (!context || this.#host.clientWidth === 0) {
-      return;
-    }
-    const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.#canvas.width !== across || this.#canvas.height !== down) {
-      [this.#canvas.width, this.#canvas.height] = [across, down];
-    }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {{ width: number, height: number, ratio: number }} size
+   */
+  #draw(context, { width, height, ratio }) {
     this.#edges.paint(context, this.#view, ratio);
     this.#crossing.paint(context, this.#view, ratio);
     this.#drawChosenEdges(context);
@@ -313,37 +296,24 @@ export class FlatView {
   /** @param {Listeners} listeners */
   #listen({ onChoose, onHover }) {
     const host = this.#host;
-    /** @type {{ x: number, y: number, lastX: number, lastY: number, moved: boolean } | null} */
-    let grip = null;
-    host.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) {
-        grip = { x: event.offsetX, y: event.offsetY, lastX: event.offsetX, lastY: event.offsetY, moved: false };
-        host.setPointerCapture(event.pointerId);
-      }
+    listenToGrip(host, CLICK_PIXELS, {
+      onPoint: (x, y) => onHover(this.#nodeAt(x, y), x, y),
+      onLeave: () => onHover(-1, 0, 0),
+      onPress: (x, y) => onChoose(this.#nodeAt(x, y)),
+      onDrag: () => {
+        const from = this.#view;
+        return (right, down) => this.#pan(right, down, from);
+      },
     });
-    host.addEventListener("pointermove", (event) => {
-      const { offsetX: x, offsetY: y } = event;
-      if (!grip) {
-        onHover(this.#nodeAt(x, y), x, y);
-        return;
-      }
-      grip.moved ||= Math.hypot(x - grip.x, y - grip.y) > CLICK_PIXELS;
-      if (grip.moved) {
-        onHover(-1, 0, 0);
-        this.#pan(x - grip.lastX, y - grip.lastY);
-        [grip.lastX, grip.lastY] = [x, y];
-      }
-    });
-    host.addEventListener("pointerup", ({ offsetX, offsetY }) => {
-      if (grip && !grip.moved) {
-        onChoose(this.#nodeAt(offsetX, offsetY));
-      }
-      grip = null;
-    });
-    host.addEventListener("pointercancel", () => (grip = null));
-    host.addEventListener("pointerleave", () => onHover(-1, 0, 0));
     host.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
-    host.addEventListener("keydown", (event) => this.#onKey(event, onChoose));
+    listenToKeys(host, {
+      ...zoomKeys(this),
+      ArrowLeft: () => this.#pan(PAN_PIXELS, 0),
+      ArrowRight: () => this.#pan(-PAN_PIXELS, 0),
+      ArrowUp: () => this.#pan(0, PAN_PIXELS),
+      ArrowDown: () => this.#pan(0, -PAN_PIXELS),
+      Escape: () => onChoose(-1),
+    });
   }
 
   /**
@@ -355,30 +325,6 @@ export class FlatView {
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
       this.#zoomAt(ZOOM_STEP ** (-Math.sign(event.deltaY) * Math.min(1, Math.abs(event.deltaY) / 100)), { x: event.offsetX, y: event.offsetY });
-    }
-  }
-
-  /**
-   * @param {KeyboardEvent} event
-   * @param {(node: number) => void} onChoose
-   */
-  #onKey(event, onChoose) {
-    /** @type {Map<string, () => void>} */
-    const acts = new Map([
-      ["+", () => this.zoom(true)],
-      ["=", () => this.zoom(true)],
-      ["-", () => this.zoom(false)],
-      ["0", () => this.fit()],
-      ["ArrowLeft", () => this.#pan(PAN_PIXELS, 0)],
-      ["ArrowRight", () => this.#pan(-PAN_PIXELS, 0)],
-      ["ArrowUp", () => this.#pan(0, PAN_PIXELS)],
-      ["ArrowDown", () => this.#pan(0, -PAN_PIXELS)],
-      ["Escape", () => onChoose(-1)],
-    ]);
-    const act = acts.get(event.key);
-    if (act && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      act();
     }
   }
 }

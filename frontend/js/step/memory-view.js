@@ -1,8 +1,8 @@
 /** The memory of each device over a step, on the timeline's axis of time. */
 
 import { listedDevices } from "../graph/devices-in-use.js";
+import { Canvas } from "../drawing/canvas.js";
 import { colour, onThemeChange } from "../ui/colours.js";
-import { element } from "../ui/dom.js";
 import { formatBytes } from "../ui/format.js";
 import { devicesInUse } from "./device-parts.js";
 import { firstAbove } from "./lanes.js";
@@ -21,8 +21,7 @@ export class MemoryView {
   #host;
   #axis;
   #looks;
-  #canvas = element("canvas", { "aria-hidden": "true" });
-  #frame = 0;
+  #canvas;
   /** Pixels left of the curves, as they were drawn. */
   #gutter = 0;
   /** @type {Step | null} */
@@ -39,12 +38,11 @@ export class MemoryView {
     this.#host = host;
     this.#axis = axis;
     this.#looks = looks;
-    host.replaceChildren(this.#canvas);
+    this.#canvas = new Canvas(host, (context) => this.drawOn(context));
     this.#rows = listedDevices(looks.length, null);
     this.#fit();
-    onThemeChange(() => this.redrawSoon());
-    new ResizeObserver(() => this.redrawSoon()).observe(host);
-    axis.onChange(() => this.redrawSoon());
+    onThemeChange(() => this.#canvas.redrawSoon());
+    axis.onChange(() => this.#canvas.redrawSoon());
   }
 
   /** @param {Step} step */
@@ -52,33 +50,12 @@ export class MemoryView {
     this.#step = step;
     this.#rows = listedDevices(this.#looks.length, devicesInUse(step));
     this.#fit();
-    this.redrawSoon();
+    this.#canvas.redrawSoon();
   }
 
   #fit() {
     const { listed, words } = this.#rows;
     this.#host.style.height = `${listed.length * (ROW + GAP) + (words ? REST_HEIGHT : 0)}px`;
-  }
-
-  redrawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#draw();
-    });
-  }
-
-  #draw() {
-    const { clientWidth: width, clientHeight: height } = this.#host;
-    const context = this.#canvas.getContext("2d");
-    const step = this.#step;
-    if (!context || !step || width === 0) {
-      return;
-    }
-    const ratio = window.devicePixelRatio || 1;
-    this.#canvas.width = Math.round(width * ratio);
-    this.#canvas.height = Math.round(height * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.drawOn(context);
   }
 
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */

@@ -1,60 +1,23 @@
-/** The timeline of a step on a canvas: ops of each device, transfers of each link, idle times between them. */
+/** The timeline of a step on a canvas, with the gestures and keys that pan, zoom and choose in it. */
 
-import { listedDevices } from "../graph/devices-in-use.js";
-import { linearTicks } from "../chart/scale.js";
-import { colour, onThemeChange } from "../ui/colours.js";
-import { element } from "../ui/dom.js";
-import { cutName, shortName, timeUnit } from "../ui/format.js";
-import { devicesInUse } from "./device-parts.js";
-import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "./lanes.js";
+import { Canvas } from "../drawing/canvas.js";
+import { listenToGrip } from "../drawing/grip.js";
+import { listenToKeys, zoomKeys } from "../drawing/keys.js";
+import { onThemeChange } from "../ui/colours.js";
 import { NONE } from "./step.js";
-import { gutterOf } from "./time-axis.js";
+import { REACH_PIXELS, TimelinePicture } from "./timeline-picture.js";
 
 /** @typedef {import("./step.js").Step} Step */
-/** @typedef {import("./lanes.js").Lane} Lane */
+/** @typedef {import("./timeline-picture.js").Target} Target */
 
-/**
- * @typedef {object} Target what the pointer is on
- * @property {number} activity or `NONE`
- * @property {number} idle index of an idle time, or -1
- * @property {number} x pixels
- * @property {number} y pixels
- */
-
-const AXIS_HEIGHT = 24;
-const ROWS = { ops: 28, transfers: 18 };
-const GAP = 4;
-const REST_HEIGHT = 20;
-const LABEL_PIXELS = 44;
-const REACH_PIXELS = 3;
 const ZOOM_STEP = 1.5;
 const PAN_SHARE = 0.2;
-const IDLE_PIXELS = 3;
-const [PLAIN, CRITICAL, CHOSEN] = [0, 1, 2];
 
 export class TimelineView {
   #host;
   #axis;
-  #looks;
-  #canvas = element("canvas", { "aria-hidden": "true" });
-  #frame = 0;
-  /** In pixels, as the picture was drawn: to ask for it at each bar would lay the page out each time. */
-  #hostWidth = 0;
-  /** @type {Step | null} */
-  #step = null;
-  /** @type {Lane[]} */
-  #lanes = [];
-  /** @type {ReturnType<typeof idleTimes>[]} */
-  #idle = [];
-  /** About the devices without a row. */
-  #rest = "";
-  /** @type {(op: number) => string} */
-  #nameOf = String;
-  /** @type {(activity: number) => boolean} */
-  #isChosen = () => false;
-  #chosen = NONE;
-  /** @type {Record<string, string>} */
-  #colours = {};
+  #picture;
+  #canvas;
 
   /**
    * @param {HTMLElement} host
@@ -65,15 +28,13 @@ export class TimelineView {
   constructor(host, axis, looks, listeners) {
     this.#host = host;
     this.#axis = axis;
-    this.#looks = looks;
-    host.replaceChildren(this.#canvas);
-    this.#readColours();
+    this.#picture = new TimelinePicture(host, axis, looks);
+    this.#canvas = new Canvas(host, (context) => this.#picture.drawOn(context));
     onThemeChange(() => {
-      this.#readColours();
-      this.redrawSoon();
+      this.#picture.recolour();
+      this.#canvas.redrawSoon();
     });
-    new ResizeObserver(() => this.redrawSoon()).observe(host);
-    axis.onChange(() => this.redrawSoon());
+    axis.onChange(() => this.#canvas.redrawSoon());
     this.#listen(listeners);
   }
 
@@ -82,18 +43,8 @@ export class TimelineView {
    * @param {(op: number) => string} nameOf op → name of its group
    */
   show(step, nameOf) {
-    const labels = this.#looks.map(({ label }) => label);
-    this.#step = step;
-    this.#nameOf = nameOf;
-    const { listed, words } = listedDevices(labels.length, devicesInUse(step));
-    this.#rest = words;
-    this.#lanes = lanesOf(step, labels, listed);
-    this.#idle = [];
-    for (const device of listed) {
-      this.#idle[device] = idleTimes(step, device);
-    }
-    this.#host.style.height = `${this.#top(this.#lanes.length) + (words ? REST_HEIGHT : 0)}px`;
-    this.redrawSoon();
+    this.#host.style.height = `${this.#picture.show(step, nameOf)}px`;
+    this.#canvas.redrawSoon();
   }
 
   /**
@@ -101,378 +52,58 @@ export class TimelineView {
    * @param {(activity: number) => boolean} isChosen whether a bar belongs to what is chosen
    */
   choose(activity, isChosen) {
-    this.#chosen = activity;
-    this.#isChosen = isChosen;
-    this.redrawSoon();
-  }
-
-  redrawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#draw();
-    });
+    this.#picture.choose(activity, isChosen);
+    this.#canvas.redrawSoon();
   }
 
   /**
    * The pixel of an activity's middle, for tests.
    *
    * @param {number} activity
-   * @returns {{ x: number, y: number } | null}
    */
   pixelOf(activity) {
-    const lane = this.#lanes.findIndex(({ activities }) => activities.includes(activity));
-    const step = this.#step;
-    if (lane < 0 || !step) {
-      return null;
-    }
-    this.#hostWidth = this.#host.clientWidth;
-    const [start, end] = step.span(activity);
-    return { x: this.#pixel((start + end) / 2), y: this.#top(lane) + ROWS[this.#lanes[lane].what] / 2 };
-  }
-
-  #readColours() {
-    for (const name of ["text", "muted", "border", "border-strong", "surface", "accent", "edge-crossing", "sunken"]) {
-      this.#colours[name] = colour(`--${name}`);
-    }
-  }
-
-  /** @param {number} lane */
-  #top(lane) {
-    return this.#lanes.slice(0, lane).reduce((sum, { what }) => sum + ROWS[what] + GAP, AXIS_HEIGHT + GAP);
-  }
-
-  get #width() {
-    return Math.max(1, this.#hostWidth - this.#gutter);
-  }
-
-  get #gutter() {
-    return gutterOf(this.#hostWidth);
-  }
-
-  /** @param {number} us */
-  #pixel(us) {
-    const [low, high] = this.#axis.domain;
-    return this.#gutter + ((us - low) / (high - low)) * this.#width;
-  }
-
-  /** @param {number} x pixels */
-  #time(x) {
-    const [low, high] = this.#axis.domain;
-    return low + ((x - this.#gutter) / this.#width) * (high - low);
-  }
-
-  #draw() {
-    const { clientWidth: width, clientHeight: height } = this.#host;
-    const context = this.#canvas.getContext("2d");
-    if (!context || width === 0) {
-      return;
-    }
-    const ratio = window.devicePixelRatio || 1;
-    if (this.#canvas.width !== Math.round(width * ratio) || this.#canvas.height !== Math.round(height * ratio)) {
-      this.#canvas.width = Math.round(width * ratio);
-      this.#canvas.height = Math.round(height * ratio);
-    }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    this.drawOn(context);
+    return this.#picture.pixelOf(activity);
   }
 
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
   drawOn(surface) {
-    const context = /** @type {CanvasRenderingContext2D} */ (surface);
-    this.#hostWidth = this.#host.clientWidth;
-    context.textBaseline = "middle";
-    context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
-    this.#drawAxis(context, this.#host.clientHeight);
-    this.#lanes.forEach((lane, index) => this.#drawLane(context, lane, this.#top(index)));
-    this.#drawRest(context);
-    this.#drawEnd(context, this.#host.clientHeight);
-    this.#drawWait(context);
-  }
-
-  /** @param {CanvasRenderingContext2D} context */
-  #drawRest(context) {
-    context.textAlign = "left";
-    context.fillStyle = this.#colours.muted;
-    context.fillText(this.#rest, 0, this.#top(this.#lanes.length) + REST_HEIGHT / 2);
-  }
-
-  /**
-   * The end of the step, where the axis goes on for another one.
-   *
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} height
-   */
-  #drawEnd(context, height) {
-    const end = this.#step?.stepTimeUs ?? Infinity;
-    if (end >= this.#axis.domain[1] || end < this.#axis.domain[0]) {
-      return;
-    }
-    const x = Math.round(this.#pixel(end)) + 0.5;
-    context.save();
-    context.setLineDash([4, 4]);
-    context.strokeStyle = this.#colours.text;
-    context.beginPath();
-    context.moveTo(x, AXIS_HEIGHT);
-    context.lineTo(x, height);
-    context.stroke();
-    context.restore();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} height
-   */
-  #drawAxis(context, height) {
-    const { unit, divisor } = timeUnit(this.#axis.domain[1]);
-    context.textAlign = "center";
-    for (const tick of linearTicks(this.#axis.domain, Math.max(2, Math.floor(this.#width / 110)))) {
-      const x = Math.round(this.#pixel(tick)) + 0.5;
-      context.fillStyle = this.#colours.border;
-      context.fillRect(x, AXIS_HEIGHT, 1, height);
-      context.fillStyle = this.#colours.muted;
-      const words = `${(tick / divisor).toLocaleString("en", { maximumSignificantDigits: 6 })} ${unit}`;
-      context.fillText(words, Math.min(x, this.#gutter + this.#width - 28), AXIS_HEIGHT / 2);
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Lane} lane
-   * @param {number} top
-   */
-  #drawLane(context, lane, top) {
-    const height = ROWS[lane.what];
-    context.textAlign = "left";
-    context.fillStyle = lane.what === "ops" ? this.#colours.text : this.#colours.muted;
-    context.fillText(cutName(lane.label, 17), 0, top + height / 2, this.#gutter - 8);
-    context.save();
-    context.beginPath();
-    context.rect(this.#gutter, top, this.#width, height);
-    context.clip();
-    if (lane.what === "ops") {
-      context.fillStyle = this.#colours.sunken;
-      context.fillRect(this.#gutter, top, this.#width, height);
-      this.#drawIdle(context, lane.device, top, height);
-    }
-    this.#drawBars(context, lane, top, height);
-    context.restore();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Lane} lane
-   * @param {number} top
-   * @param {number} height
-   */
-  #drawBars(context, lane, top, height) {
-    const step = /** @type {Step} */ (this.#step);
-    const look = (/** @type {number} */ place) => this.#lookOf(step, lane.activities[place]);
-    const own = lane.what === "ops" ? this.#looks[lane.device].colour : this.#colours["edge-crossing"];
-    visibleBars(lane, this.#axis.domain, this.#width, look, (from, to, place, count) => {
-      const kind = look(place);
-      const width = Math.max(1, to - from - (to - from > 4 ? 1 : 0));
-      context.globalAlpha = kind === PLAIN ? 0.5 : 1;
-      context.fillStyle = kind === CHOSEN ? this.#colours.accent : own;
-      context.fillRect(this.#gutter + from, top, width, height);
-      context.globalAlpha = 1;
-      if (step.isCritical[lane.activities[place]]) {
-        context.fillStyle = this.#colours.text;
-        context.fillRect(this.#gutter + from, top + height - 3, width, 3);
-      }
-      if (count === 1 && width > LABEL_PIXELS && lane.what === "ops") {
-        this.#drawName(context, lane.activities[place], this.#gutter + from, top + height / 2 - 1, width);
-      }
-    });
-  }
-
-  /**
-   * @param {Step} step
-   * @param {number} activity
-   */
-  #lookOf(step, activity) {
-    return this.#isChosen(activity) ? CHOSEN : step.isCritical[activity] ? CRITICAL : PLAIN;
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} op
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   */
-  #drawName(context, op, x, y, width) {
-    const words = shortName(this.#nameOf(op), Math.floor((width - 8) / 7));
-    context.strokeStyle = this.#colours.surface;
-    context.lineWidth = 3;
-    context.lineJoin = "round";
-    context.strokeText(words, x + 4, y);
-    context.fillStyle = this.#colours.text;
-    context.fillText(words, x + 4, y);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} device
-   * @param {number} top
-   * @param {number} height
-   */
-  #drawIdle(context, device, top, height) {
-    const [low, high] = this.#axis.domain;
-    context.strokeStyle = this.#colours["border-strong"];
-    context.lineWidth = 1;
-    context.beginPath();
-    for (const { startUs, endUs } of this.#idle[device] ?? []) {
-      const [left, right] = [this.#pixel(Math.max(startUs, low)), this.#pixel(Math.min(endUs, high))];
-      if (right - left < IDLE_PIXELS) {
-        continue;
-      }
-      const middle = Math.round(top + height / 2) + 0.5;
-      context.moveTo(left + 1, middle);
-      context.lineTo(right - 1, middle);
-      for (const end of [left + 1, right - 1]) {
-        context.moveTo(end, middle - 3);
-        context.lineTo(end, middle + 3);
-      }
-    }
-    context.stroke();
-  }
-
-  /** An arrow from what the chosen activity waited for. */
-  #drawWait(/** @type {CanvasRenderingContext2D} */ context) {
-    const step = this.#step;
-    if (!step || this.#chosen === NONE || step.awaited(this.#chosen) === NONE) {
-      return;
-    }
-    const [from, to] = [this.#edgeOf(step.awaited(this.#chosen), 1), this.#edgeOf(this.#chosen, 0)];
-    if (!from || !to) {
-      return;
-    }
-    context.strokeStyle = this.#colours.accent;
-    context.fillStyle = this.#colours.accent;
-    context.lineWidth = 2;
-    context.beginPath();
-    context.moveTo(from.x, from.y);
-    context.bezierCurveTo(from.x + 14, from.y, to.x - 14, to.y, to.x, to.y);
-    context.stroke();
-    context.beginPath();
-    context.moveTo(to.x, to.y);
-    context.lineTo(to.x - 7, to.y - 4);
-    context.lineTo(to.x - 7, to.y + 4);
-    context.fill();
-  }
-
-  /**
-   * @param {number} activity
-   * @param {0 | 1} end 0: its start
-   */
-  #edgeOf(activity, end) {
-    const step = /** @type {Step} */ (this.#step);
-    const middle = this.pixelOf(activity);
-    return middle && { x: this.#pixel(step.span(activity)[end]), y: middle.y };
+    this.#picture.drawOn(surface);
   }
 
   /** @param {{ onChoose: (activity: number) => void, onHover: (target: Target | null) => void }} listeners */
   #listen({ onChoose, onHover }) {
-    /** @type {{ x: number, domain: readonly [number, number], moved: boolean } | null} */
-    let grip = null;
-    this.#host.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) {
-        grip = { x: event.offsetX, domain: this.#axis.domain, moved: false };
-        this.#host.setPointerCapture(event.pointerId);
-      }
+    listenToGrip(this.#host, REACH_PIXELS, {
+      onPoint: (x, y) => onHover(this.#picture.targetAt(x, y)),
+      onLeave: () => onHover(null),
+      onPress: (x, y) => onChoose(this.#picture.targetAt(x, y)?.activity ?? NONE),
+      onDrag: () => {
+        const [low, high] = this.#axis.domain;
+        return (right) => {
+          const by = (-right / this.#picture.width) * (high - low);
+          this.#axis.show([low + by, high + by]);
+        };
+      },
     });
-    this.#host.addEventListener("pointermove", (event) => {
-      if (!grip) {
-        onHover(this.#targetAt(event.offsetX, event.offsetY));
-        return;
-      }
-      grip.moved ||= Math.abs(event.offsetX - grip.x) > REACH_PIXELS;
-      if (grip.moved) {
-        const by = ((grip.x - event.offsetX) / this.#width) * (grip.domain[1] - grip.domain[0]);
-        this.#axis.show([grip.domain[0] + by, grip.domain[1] + by]);
-      }
-    });
-    this.#host.addEventListener("pointerup", (event) => {
-      if (grip && !grip.moved) {
-        onChoose(this.#targetAt(event.offsetX, event.offsetY)?.activity ?? NONE);
-      }
-      grip = null;
-    });
-    this.#host.addEventListener("pointercancel", () => (grip = null));
-    this.#host.addEventListener("pointerleave", () => onHover(null));
     this.#host.addEventListener("dblclick", () => this.#axis.fit());
     this.#host.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
-    this.#host.addEventListener("keydown", (event) => this.#onKey(event, onChoose));
+    listenToKeys(this.#host, {
+      ...zoomKeys({ zoom: (closer) => this.#axis.zoom(closer ? ZOOM_STEP : 1 / ZOOM_STEP), fit: () => this.#axis.fit() }),
+      ArrowLeft: () => this.#axis.pan(-PAN_SHARE),
+      ArrowRight: () => this.#axis.pan(PAN_SHARE),
+      "[": () => onChoose(this.#picture.neighbour(-1)),
+      "]": () => onChoose(this.#picture.neighbour(1)),
+      Escape: () => onChoose(NONE),
+    }, { keeps: true });
   }
 
   /** @param {WheelEvent} event */
   #onWheel(event) {
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      this.#axis.zoom(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP, this.#time(event.offsetX));
+      this.#axis.zoom(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP, this.#picture.time(event.offsetX));
     } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       event.preventDefault();
-      this.#axis.pan(event.deltaX / this.#width);
+      this.#axis.pan(event.deltaX / this.#picture.width);
     }
-  }
-
-  /**
-   * @param {KeyboardEvent} event
-   * @param {(activity: number) => void} onChoose
-   */
-  #onKey(event, onChoose) {
-    /** @type {Map<string, () => void>} */
-    const acts = new Map([
-      ["+", () => this.#axis.zoom(ZOOM_STEP)],
-      ["=", () => this.#axis.zoom(ZOOM_STEP)],
-      ["-", () => this.#axis.zoom(1 / ZOOM_STEP)],
-      ["0", () => this.#axis.fit()],
-      ["ArrowLeft", () => this.#axis.pan(-PAN_SHARE)],
-      ["ArrowRight", () => this.#axis.pan(PAN_SHARE)],
-      ["[", () => onChoose(this.#neighbour(-1))],
-      ["]", () => onChoose(this.#neighbour(1))],
-      ["Escape", () => onChoose(NONE)],
-    ]);
-    const act = acts.get(event.key);
-    if (act && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      event.stopPropagation();
-      act();
-    }
-  }
-
-  /**
-   * @param {-1 | 1} by
-   * @returns {number} the bar before or after the chosen one in its row; without one the first that is shown
-   */
-  #neighbour(by) {
-    const lane = this.#lanes.find(({ activities }) => activities.includes(this.#chosen));
-    if (!lane) {
-      const first = this.#lanes.find(({ activities }) => activities.length > 0);
-      return first ? first.activities[Math.min(firstAbove(first.ends, this.#axis.domain[0]), first.ends.length - 1)] : NONE;
-    }
-    return lane.activities[lane.activities.indexOf(this.#chosen) + by] ?? this.#chosen;
-  }
-
-  /**
-   * @param {number} x pixels
-   * @param {number} y pixels
-   * @returns {Target | null}
-   */
-  #targetAt(x, y) {
-    const lane = this.#lanes.findIndex(({ what }, index) => y >= this.#top(index) && y < this.#top(index) + ROWS[what]);
-    if (lane < 0 || x < this.#gutter) {
-      return null;
-    }
-    const us = this.#time(x);
-    const reach = this.#time(x + REACH_PIXELS) - us;
-    const activity = activityAt(this.#lanes[lane], us, reach);
-    if (activity !== NONE) {
-      return { activity, idle: -1, x, y };
-    }
-    const { what, device } = this.#lanes[lane];
-    const idle = what === "ops" && this.#idle[device].find(({ startUs, endUs }) => startUs <= us && us < endUs);
-    return idle ? { activity: NONE, idle: idle.index, x, y } : null;
   }
 }
