@@ -67,6 +67,8 @@ def test_progress_is_shown(client: Client, graph: Graph, monkeypatch: pytest.Mon
         assert callable(report)
         report("estimating the costs", 3, 7)
         seen.append(client.get(f"/graphs/{graph.id}/status.json").json())
+        page = client.get(f"/graphs/{graph.id}/events.json").json()
+        assert page == {"events": [], "last_seq": 0, **seen[-1]}, "the stream of its page begins with this"
         raise api.GraphError("enough")
 
     monkeypatch.setattr(api, "prepare", prepare)

@@ -18,6 +18,7 @@ from engine import api
 from tests.webapp.processes import Surroundings
 from tests.webapp.scripted_engine import episode
 from tests.webapp.streams import messages, open_stream
+from webapp.graphs.models import Graph
 from webapp.jobs import stream as live
 from webapp.jobs.models import Event
 from webapp.jobs.notices import announce, listeners
@@ -175,6 +176,30 @@ def test_a_stream_looks_by_itself_where_notices_are_lost_and_a_comment_keeps_it_
 
     status = 'event: status\ndata: {"status":"%s","error":""}\n\n'
     assert asyncio.run(first()) == ["retry: 2000\n\n", status % "queued", ": still here\n\n", status % "done"]
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_graph_streams_how_far_it_has_been_read_until_it_is_ready(graph: Graph) -> None:
+    def set_progress(**columns: object) -> None:
+        Graph.objects.filter(id=graph.id).update(**columns)
+        listeners.ring(graph.id)
+
+    async def all_messages() -> list[str | bytes]:
+        set_now = sync_to_async(set_progress)
+        await set_now(status=Graph.READING, stage="estimating the costs", stage_done=3, stage_total=7)
+        stream = live.messages(live.JobStages(Graph, graph.id, "graph", rest_seconds=0.0), 0)
+        begun = [await anext(stream) for _ in range(2)]
+        await set_now(stage_done=5)
+        begun.append(await anext(stream))
+        await set_now(status=Graph.READY)
+        return begun + [message async for message in stream]
+
+    said = [json.loads(str(message).partition("data: ")[2]) for message in asyncio.run(all_messages())[1:]]
+    assert [(each["status"], each["done"], each["total"]) for each in said] == [
+        ("reading", 3, 7),
+        ("reading", 5, 7),
+        ("ready", 0, 0),
+    ]
 
 
 @dataclass(eq=False)

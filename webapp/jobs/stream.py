@@ -19,7 +19,7 @@ from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
 from webapp.jobs.event_log import events_after
-from webapp.jobs.job import JobWithEvents
+from webapp.jobs.job import JobWithEvents, StagedJob
 from webapp.jobs.notices import listeners
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
@@ -91,6 +91,25 @@ class JobEvents:
         if job is None:
             return None
         return Look(job.progress(), job.has_ended, job.last_seq, events_after(self.job_id, seq, limit))
+
+
+@dataclass(frozen=True, slots=True)
+class JobStages:
+    """The progress of a job without events, which its row tells alone."""
+
+    model: type[StagedJob]
+    job_id: uuid.UUID
+    what: str
+    rest_seconds: float = 0.1
+
+    def job_ids(self) -> Sequence[uuid.UUID]:
+        """The job's id."""
+        return [self.job_id]
+
+    def look(self, _seq: int, _limit: int) -> Look | None:
+        """The progress now."""
+        job = self.model._default_manager.filter(id=self.job_id).only(*self.model.PROGRESS).first()
+        return None if job is None else Look(job.progress(), job.has_ended, last_seq=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@
 
 export const KNOWN_VERSION = 1;
 
-const ENDED = new Set(["done", "failed", "cancelled"]);
+/** A graph that has been read is ready; the other jobs are done. */
+const ENDED = new Set(["done", "ready", "failed", "cancelled"]);
 
 /**
  * @param {string} status

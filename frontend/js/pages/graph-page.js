@@ -7,43 +7,48 @@ import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { FIRST_GRAPH_STATE } from "../graph/graph-state.js";
 import { Store } from "../run/store.js";
+import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
+import { hasEnded } from "../jobs/job-state.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
-import { failureWords, poll } from "../jobs/poll.js";
 import { enhanceRunForm } from "../forms/run-form.js";
-import { getJson, isGone, showFailure } from "../ui/server.js";
+import { getJson, showFailure } from "../ui/server.js";
 import { TimeLeft } from "../ui/time-left.js";
 import { stageWords, statusWords, WAITING } from "../jobs/words.js";
 
-const EVERY_MILLISECONDS = 1000;
+/** @typedef {import("../ui/contracts.js").GraphStatus} GraphStatus */
 
 /** @param {HTMLElement} root */
 function watchReading(root) {
   const bar = find(root, "progress", HTMLProgressElement);
   const words = find(root, "[data-part=stage]", HTMLElement);
-  const timeLeft = new TimeLeft();
   const pill = find(root, "[data-part=status]", HTMLElement);
-  poll(
-    async () => {
-      const news = /** @type {import("../ui/contracts.js").GraphStatus} */ (await getJson(`${root.dataset.address}status.json`));
-      if (news.status === "ready" || news.status === "failed") {
-        location.reload();
-        return false;
-      }
-      setText(pill, statusWords(news.status));
-      pill.dataset.status = news.status;
-      setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
-      const left = timeLeft.words(news.stage, news.done, news.total, performance.now());
-      setText(words, news.status === "queued" ? WAITING : `${stageWords({ ...news })}${left}` || statusWords(news.status));
-      return true;
-    },
-    EVERY_MILLISECONDS,
-    (failures, error) => {
-      setText(words, failureWords("graph", failures, error) || String(words.textContent));
-      bar.hidden = isGone(error);
-    },
-  );
+  const timeLeft = new TimeLeft();
+  let status = String(root.dataset.status);
+  const show = (/** @type {GraphStatus} */ news) => {
+    ({ status } = news);
+    if (hasEnded(status)) {
+      return; // the feed has ended too: the page is loaded again
+    }
+    setText(pill, statusWords(status));
+    pill.dataset.status = status;
+    setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
+    const left = timeLeft.words(news.stage, news.done, news.total, performance.now());
+    setText(words, status === "queued" ? WAITING : `${stageWords({ ...news })}${left}` || statusWords(status));
+  };
+  const reading = {
+    state: () => ({ status, lastSeq: 0, missing: false }), // it has no events
+    apply: (/** @type {{ type: string }} */ action) => action.type === "status" && show(/** @type {any} */ (action)),
+  };
+  follow(reading, (connection) => {
+    if (connection === "ended") {
+      location.reload(); // the page now has more to show
+      return;
+    }
+    setText(words, connectionWords(connection, "graph") || String(words.textContent));
+    bar.hidden = connection === "gone";
+  });
 }
 
 /** @param {HTMLElement} root */

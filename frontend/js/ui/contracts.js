@@ -211,7 +211,7 @@
  * @property {string} error
  * @property {number} [kept_events] of a thinned run: how many of its events are left
  *
- * @typedef {object} GraphStatus the content of `status.json`
+ * @typedef {object} GraphStatus the status in a graph's stream, and the content of its `status.json`
  * @property {"queued" | "reading" | "ready" | "failed"} status
  * @property {string} stage
  * @property {number} done
