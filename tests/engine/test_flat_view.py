@@ -8,7 +8,8 @@ import pytest
 from engine import api
 from engine.errors import LimitError
 from engine.files.tensor_file import unpack_tensors
-from engine.flat_view import ASPECT, LAYER, MOST_DRAWN, STRIP_GAP, FlatLayout, flat_layout, flat_view_to_bytes
+from engine.flat_view import ASPECT, LAYER, MOST_DRAWN, SPACING, STRIP_GAP, flat_view_to_bytes
+from engine.graphs.layered import Layered, layered
 from engine.zoo.random_graphs import random_graph
 
 SHAPES = {
@@ -21,12 +22,12 @@ SHAPES = {
 }
 
 
-def laid_out(count: int, pairs: list[tuple[int, int]]) -> FlatLayout:
+def laid_out(count: int, pairs: list[tuple[int, int]]) -> Layered:
     edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return flat_layout(count, edges[:, 0], edges[:, 1], np.full(len(edges), 10, dtype=np.int64))
+    return layered(count, edges[:, 0], edges[:, 1], np.full(len(edges), 10, dtype=np.int64), SPACING)
 
 
-def nearest(places: FlatLayout) -> float:
+def nearest(places: Layered) -> float:
     """The least distance between two nodes of one row."""
     order = np.lexsort((places.x, places.y))
     x, y = places.x[order], places.y[order]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
-from engine.graphs.layout import ASPECT, COLUMN, LAYER, NODE_SIZE, Layout, _apart, layout
+from engine.graphs.layered import _apart
+from engine.graphs.layout import ASPECT, COLUMN, LAYER, NODE_SIZE, Layout, layout
 from tests.engine.graphs.graph_samples import make_costs, make_graph, random_graphs
 
 
@@ -164,8 +165,10 @@ def test_extreme_graphs(count: int, edges: list[tuple[int, int]]) -> None:
 
 @given(st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=5))
 def test_places_are_the_nearest_to_the_wishes(wishes: list[float]) -> None:
-    places = _apart(wishes, 3.0)
-    assert all(right - left >= 3.0 - 1e-9 for left, right in itertools.pairwise(places))
+    wish = np.array(wishes)
+    _apart(wish, np.empty(len(wish)), np.empty(len(wish), np.int64))
+    places = wish.tolist()
+    assert all(right - left >= 1.0 - 1e-9 for left, right in itertools.pairwise(places))
 
     def distance(candidate: list[float]) -> float:
         return sum((place - wish) ** 2 for place, wish in zip(candidate, wishes, strict=True))
@@ -174,5 +177,5 @@ def test_places_are_the_nearest_to_the_wishes(wishes: list[float]) -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):  # no other places that keep the space are nearer
         moved = sorted(place + float(shift) for place, shift in zip(places, rng.normal(0, 2, len(places)), strict=True))
-        gaps = np.maximum(np.diff(moved), 3.0)
+        gaps = np.maximum(np.diff(moved), 1.0)
         assert distance(list(moved[0] + np.concatenate([[0.0], np.cumsum(gaps)]))) >= best - 1e-9
