@@ -7,7 +7,7 @@ import { drawDots, mixed, packed, square } from "../../frontend/js/ops/dots.js";
 import { edgesByNode, FlatGraph, sizesOf, widthsOf } from "../../frontend/js/ops/flat-graph.js";
 import { NodeGrid } from "../../frontend/js/ops/node-grid.js";
 import { orderOps, tailOf } from "../../frontend/js/ops/ops-list.js";
-import { centred, fitted, panned, pixelAt, seen, zoomed } from "../../frontend/js/ops/viewport.js";
+import { centred, fitted, panned, pixelAt, seen, zoomed } from "../../frontend/js/drawing/viewport.js";
 
 const CANVAS = { width: 600, height: 400 };
 const DRAWING = { width: 100, height: 50 };
@@ -25,13 +25,13 @@ test("a fitted drawing is whole and in the middle", () => {
   const { left, top, right, bottom } = seen(view, CANVAS);
   assert.ok(left < 0 && top < 0 && right > DRAWING.width && bottom > DRAWING.height);
   assert.ok(Math.abs(left + right - DRAWING.width) < 1e-9 && Math.abs(top + bottom - DRAWING.height) < 1e-9);
-  assert.ok(fitted({ width: 0, height: 0 }, CANVAS).scale <= 48, "one op is not blown up");
+  assert.ok(fitted({ width: 0, height: 0 }, CANVAS).zoom <= 48, "one op is not blown up");
 });
 
 test("a zoom leaves the place under the pointer where it is", () => {
   const at = { x: 123, y: 45 };
   let view = fitted(DRAWING, CANVAS);
-  const place = (/** @type {typeof view} */ { scale, left, top }) => [(at.x - left) / scale, (at.y - top) / scale];
+  const place = (/** @type {typeof view} */ { zoom: scale, x: left, y: top }) => [(at.x - left) / scale, (at.y - top) / scale];
   const before = place(view);
   for (const factor of [1.35, 1.35, 1 / 1.2]) {
     view = zoomed(view, factor, at, DRAWING, CANVAS);
@@ -44,7 +44,7 @@ test("however far one zooms or pans, some of the drawing stays", () => {
   for (let turn = 0; turn < 100; turn += 1) {
     view = zoomed(view, 1.35, { x: 0, y: 0 }, DRAWING, CANVAS);
   }
-  assert.ok(view.scale <= 90);
+  assert.ok(view.zoom <= 90);
   for (const [right, down] of [[1e6, 1e6], [-1e7, -1e7]]) {
     const box = seen(panned(view, right, down, DRAWING, CANVAS), CANVAS);
     assert.ok(box.left < DRAWING.width && box.right > 0 && box.top < DRAWING.height && box.bottom > 0);
@@ -52,14 +52,14 @@ test("however far one zooms or pans, some of the drawing stays", () => {
   for (let turn = 0; turn < 100; turn += 1) {
     view = zoomed(view, 1 / 1.35, { x: 0, y: 0 }, DRAWING, CANVAS);
   }
-  assert.ok(view.scale >= fitted(DRAWING, CANVAS).scale / 2 - 1e-12);
+  assert.ok(view.zoom >= fitted(DRAWING, CANVAS).zoom / 2 - 1e-12);
 });
 
 test("a place is brought to the middle, close enough to read", () => {
   const view = centred(fitted(DRAWING, CANVAS), { x: 10, y: 20 }, 24, CANVAS);
   assert.deepEqual(pixelAt(view, { x: [10], y: [20] }, 0), { x: 300, y: 200 });
-  assert.equal(view.scale, 24);
-  assert.equal(centred(view, { x: 0, y: 0 }, 3, CANVAS).scale, 24, "a closer view stays");
+  assert.equal(view.zoom, 24);
+  assert.equal(centred(view, { x: 0, y: 0 }, 3, CANVAS).zoom, 24, "a closer view stays");
 });
 
 test("the nearest node is found as by looking at all of them", () => {
@@ -109,7 +109,7 @@ test("squares are cut at the borders of the canvas", () => {
 test("a dot has its group's colour where the view puts it, and at least a pixel", () => {
   const pixels = { data: new Uint32Array(10 * 10), width: 10, height: 10 };
   const dots = { x: [1, 4], y: [1, 4], sizes: [0.5, 0.5], colours: Uint32Array.of(9, 8) };
-  drawDots(pixels, { scale: 2, left: 0, top: 0 }, dots, (act) => [0, 1].forEach(act));
+  drawDots(pixels, { zoom: 2, x: 0, y: 0 }, dots, (act) => [0, 1].forEach(act));
   assert.deepEqual([pixels.data[2 * 10 + 2], pixels.data[8 * 10 + 8]], [9, 8]);
   assert.equal(pixels.data.filter(Boolean).length, 2);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { boxOf, contains, seenBox, within } from "../../frontend/js/graph/minimap.js";
+import { boxOf, contains, seenBox, within } from "../../frontend/js/drawing/minimap.js";
 
 const WHOLE = { left: 0, top: 0, width: 100, height: 50 };
 

@@ -3,7 +3,7 @@
  * edges that cross devices have a colour of their own; arrows are drawn once the graph stands still.
  */
 
-import { CanvasLayer } from "./canvas-layer.js";
+import { CanvasLayer } from "../drawing/canvas-layer.js";
 import { colour } from "../ui/colours.js";
 import { crosses } from "./placement.js";
 
@@ -52,7 +52,7 @@ export class EdgeLayer {
     this.#layer = new CanvasLayer(host, "under", (frame) => this.#draw(frame));
   }
 
-  /** @param {import("./canvas-layer.js").Viewport} viewport */
+  /** @param {import("../drawing/canvas-layer.js").Viewport} viewport */
   move(viewport) {
     this.#layer.move(viewport);
   }
@@ -98,7 +98,7 @@ export class EdgeLayer {
   /**
    * Draw the edges for a picture.
    *
-   * @param {import("./canvas-layer.js").Frame} frame
+   * @param {import("../drawing/canvas-layer.js").Frame} frame
    * @param {() => Path2D} newPath of the kind that its context takes
    */
   drawOn(frame, newPath) {
@@ -136,7 +136,7 @@ export class EdgeLayer {
     path.quadraticCurveTo(bendX, bendY, x[target], y[target]);
   }
 
-  /** @param {import("./canvas-layer.js").Frame} frame */
+  /** @param {import("../drawing/canvas-layer.js").Frame} frame */
   #draw({ context, viewport, width, height, isStill }) {
     const room = this.#drawing.room * viewport.zoom;
     const scale = Math.min(1.4, Math.max(0.6, room / ROOM_FOR_WIDTH));
@@ -188,7 +188,7 @@ export class EdgeLayer {
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {import("./canvas-layer.js").Viewport} viewport
+   * @param {import("../drawing/canvas-layer.js").Viewport} viewport
    * @param {{ width: number, height: number, size: number }} options of the visible part; `size` of an arrow
    */
   #drawArrows(context, { x: left, y: top, zoom }, { width, height, size }) {

@@ -1,6 +1,6 @@
 /** The style of the nodes, for Cytoscape. A node has a class for its size and one for its look: few, so that pictures are shared. */
 
-import { colour } from "../ui/colours.js";
+import { paint } from "../ui/colours.js";
 
 /**
  * @typedef {object} NodeLook
@@ -69,12 +69,4 @@ export function sizeClass(level) {
 /** @param {number} index of a look */
 export function lookClass(index) {
   return `look-${index}`;
-}
-
-/**
- * @param {string} wish a custom property, or a colour
- * @returns {string}
- */
-export function paint(wish) {
-  return wish.startsWith("--") ? colour(wish) : wish;
 }

@@ -6,6 +6,7 @@
  */
 
 import { listenToKeys, zoomKeys } from "../drawing/keys.js";
+import { Minimap } from "../drawing/minimap.js";
 import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
 import { SvgContext } from "../ui/svg-context.js";
 import { drawNode } from "./drawn-node.js";
@@ -14,7 +15,6 @@ import { followOnPage, leaveWheelToPage, link, listenToDrags, listenToNodes } fr
 import { geometry, topView, wholeView } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
-import { Minimap } from "./minimap.js";
 import { nodeNames } from "./node-names.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */

@@ -3,7 +3,7 @@
  * readable size; only as many are drawn as fit without covering nodes or each other.
  */
 
-import { CanvasLayer } from "./canvas-layer.js";
+import { CanvasLayer } from "../drawing/canvas-layer.js";
 import { colour } from "../ui/colours.js";
 import { freeBoxes } from "./free-boxes.js";
 
@@ -48,7 +48,7 @@ export class LabelLayer {
     this.#layer = new CanvasLayer(host, "over", (frame) => this.#draw(frame));
   }
 
-  /** @param {import("./canvas-layer.js").Viewport} viewport */
+  /** @param {import("../drawing/canvas-layer.js").Viewport} viewport */
   move(viewport) {
     this.#layer.move(viewport);
   }
@@ -86,12 +86,12 @@ export class LabelLayer {
     this.#layer.refresh();
   }
 
-  /** @param {import("./canvas-layer.js").Frame} frame of a picture */
+  /** @param {import("../drawing/canvas-layer.js").Frame} frame of a picture */
   drawOn(frame) {
     this.#draw(frame);
   }
 
-  /** @param {import("./canvas-layer.js").Frame} frame */
+  /** @param {import("../drawing/canvas-layer.js").Frame} frame */
   #draw(frame) {
     this.#drawRings(frame);
     this.#drawLocks(frame);
@@ -100,7 +100,7 @@ export class LabelLayer {
     }
   }
 
-  /** @param {import("./canvas-layer.js").Frame} frame */
+  /** @param {import("../drawing/canvas-layer.js").Frame} frame */
   #drawRings({ context, viewport }) {
     const selected = this.#marked.selected.map((node) => [node, 2, this.#colours.accent, 3]);
     const rings = [...selected, [this.#hovered, 1.5, this.#colours.text, 1], [this.#chosen, 3, this.#colours.accent, 4]];
@@ -119,7 +119,7 @@ export class LabelLayer {
   /**
    * Padlocks beside the locked nodes.
    *
-   * @param {import("./canvas-layer.js").Frame} frame
+   * @param {import("../drawing/canvas-layer.js").Frame} frame
    */
   #drawLocks({ context, viewport }) {
     for (const node of this.#marked.locked) {
@@ -138,7 +138,7 @@ export class LabelLayer {
     }
   }
 
-  /** @param {import("./canvas-layer.js").Frame} frame */
+  /** @param {import("../drawing/canvas-layer.js").Frame} frame */
   #drawNames({ context, viewport, width, height }) {
     const seen = this.#order.filter((node) => {
       const { x, y } = this.#place(node, viewport);
@@ -169,7 +169,7 @@ export class LabelLayer {
    *
    * @param {CanvasRenderingContext2D} context
    * @param {number} node
-   * @param {import("./canvas-layer.js").Viewport} viewport
+   * @param {import("../drawing/canvas-layer.js").Viewport} viewport
    * @returns {import("./free-boxes.js").Box[]}
    */
   #boxesOf(context, node, viewport) {
@@ -191,7 +191,7 @@ export class LabelLayer {
 
   /**
    * @param {number} node
-   * @param {import("./canvas-layer.js").Viewport} viewport
+   * @param {import("../drawing/canvas-layer.js").Viewport} viewport
    */
   #place(node, { x, y, zoom }) {
     const drawing = this.#drawing;

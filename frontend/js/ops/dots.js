@@ -61,11 +61,11 @@ export function square({ data, width, height }, x, y, side, colour) {
 
 /**
  * @param {Pixels} pixels
- * @param {import("./viewport.js").Viewport} view whose pixels are those of `pixels`
+ * @param {import("../drawing/viewport.js").Viewport} view whose pixels are those of `pixels`
  * @param {Dots} dots
  * @param {(act: (node: number) => void) => void} each calls `act` for each node that may be seen
  */
-export function drawDots(pixels, { scale, left, top }, { x, y, sizes, colours }, each) {
+export function drawDots(pixels, { zoom: scale, x: left, y: top }, { x, y, sizes, colours }, each) {
   each((node) => {
     const side = Math.max(1, Math.round(sizes[node] * scale));
     square(pixels, left + x[node] * scale, top + y[node] * scale, side, colours[node]);

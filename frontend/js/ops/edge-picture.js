@@ -5,9 +5,9 @@
 
 import { element } from "../ui/dom.js";
 import { edgeOpacity, edgeWidths, isEdgeSeen } from "./detail.js";
-import { seen } from "./viewport.js";
+import { seen } from "../drawing/viewport.js";
 
-/** @typedef {import("./viewport.js").Viewport} Viewport */
+/** @typedef {import("../drawing/viewport.js").Viewport} Viewport */
 
 /** Milliseconds of a frame that drawing edges may take, and edges between two looks at the clock. */
 const SLICE_MILLISECONDS = 10;
@@ -49,7 +49,7 @@ export class EdgePicture {
    * Begin a new picture; the old one is shown until it is complete, or as long as there is none yet, what there is.
    *
    * @param {Viewport} view
-   * @param {import("./viewport.js").Size} canvas in pixels of the screen
+   * @param {import("../drawing/viewport.js").Size} canvas in pixels of the screen
    * @param {number} ratio pixels of the picture for one of the screen
    * @param {string} colour
    * @param {(edge: number) => boolean} wanted
@@ -104,9 +104,9 @@ export class EdgePicture {
     if (!before || this.#front.width === 0) {
       return;
     }
-    const by = view.scale / before.scale;
-    const left = view.left - (before.left + this.#margin) * by;
-    const top = view.top - (before.top + this.#margin) * by;
+    const by = view.zoom / before.zoom;
+    const left = view.x - (before.x + this.#margin) * by;
+    const top = view.y - (before.y + this.#margin) * by;
     context.drawImage(this.#front, left, top, (this.#front.width / ratio) * by, (this.#front.height / ratio) * by);
   }
 
@@ -125,7 +125,7 @@ export class EdgePicture {
       const [from, to] = [source[edge], target[edge]];
       if (wanted(edge) && isEdgeSeen(box, x[from], y[from], x[to], y[to])) {
         found[widths[edge]].push(edge);
-        length += view.scale * (Math.abs(x[from] - x[to]) + Math.abs(y[from] - y[to]));
+        length += view.zoom * (Math.abs(x[from] - x[to]) + Math.abs(y[from] - y[to]));
       }
     }
     return { edges: Int32Array.from(found.flat()), length };
@@ -139,7 +139,7 @@ export class EdgePicture {
    * @param {number} opacity
    * @returns {number} how many are drawn
    */
-  #drawSlice(context, { scale, left, top }, edges, at, opacity) {
+  #drawSlice(context, { zoom: scale, x: left, y: top }, edges, at, opacity) {
     const { x, y, source, target, widths } = this.#graph;
     const thickness = edgeWidths(scale);
     const until = performance.now() + SLICE_MILLISECONDS;

@@ -9,14 +9,15 @@
 import { Canvas } from "../drawing/canvas.js";
 import { listenToGrip } from "../drawing/grip.js";
 import { listenToKeys, zoomKeys } from "../drawing/keys.js";
+import { Minimap } from "../drawing/minimap.js";
 import { crosses } from "../graph/placement.js";
 import { onThemeChange } from "../ui/colours.js";
 import { EdgePicture } from "./edge-picture.js";
 import { hexOf, NodePicture } from "./node-picture.js";
-import { centred, fitted, panned, pixelAt, seen, zoomed } from "./viewport.js";
+import { centred, fitted, panned, pixelAt, seen, zoomed } from "../drawing/viewport.js";
 
 /** @typedef {import("./flat-graph.js").FlatGraph} FlatGraph */
-/** @typedef {import("./viewport.js").Viewport} Viewport */
+/** @typedef {import("../drawing/viewport.js").Viewport} Viewport */
 
 /**
  * @typedef {object} Picture how the groups look
@@ -48,8 +49,9 @@ export class FlatView {
   #nodes;
   #edges;
   #crossing;
+  #minimap;
   /** @type {Viewport} */
-  #view = Object.freeze({ scale: 1, left: 0, top: 0 });
+  #view = Object.freeze({ zoom: 1, x: 0, y: 0 });
   #isFitted = true;
   /** @type {Picture} */
   #picture = { looks: [{ colour: "--node-unplaced", shape: "ellipse" }], lookOf: [], placement: null };
@@ -77,6 +79,11 @@ export class FlatView {
     this.#canvas = new Canvas(host, (context, size) => this.#draw(context, size), MOST_RATIO);
     this.#edges = new EdgePicture(graph, () => this.#canvas.redrawSoon());
     this.#crossing = new EdgePicture(graph, () => this.#canvas.redrawSoon());
+    const radii = Float32Array.from(graph.sizes, (size) => size / 2);
+    this.#minimap = new Minimap(host, { x: graph.x, y: graph.y, radii, room: 1, strips: [], height: graph.height }, (x, y) => {
+      this.#isFitted = false;
+      this.#move(centred(this.#view, { x, y }, 0, this.#size));
+    });
     this.#listen(listeners);
     onThemeChange(() => {
       this.#paint();
@@ -173,12 +180,14 @@ export class FlatView {
 
   #paint() {
     this.#nodes.paint(this.#picture, this.#lit);
+    this.#minimap.show({ looks: this.#picture.looks, lookOf: this.#nodes.lookOf });
     this.#canvas.redrawSoon();
   }
 
   /** @param {Viewport} view */
   #move(view) {
     this.#view = view;
+    this.#minimap.move(view, this.#host.clientWidth, this.#host.clientHeight);
     this.#edges.stop();
     this.#crossing.stop();
     this.#canvas.redrawSoon();
@@ -273,7 +282,7 @@ export class FlatView {
       return;
     }
     const { x, y } = this.pixelOf(this.#chosenNode);
-    const radius = Math.max(9, this.#graph.sizes[this.#chosenNode] * this.#view.scale * 0.8);
+    const radius = Math.max(9, this.#graph.sizes[this.#chosenNode] * this.#view.zoom * 0.8);
     for (const [line, width] of [["--surface", 5], ["--text", 2]]) {
       context.strokeStyle = hexOf(String(line));
       context.lineWidth = Number(width);
@@ -289,7 +298,7 @@ export class FlatView {
    * @returns {number} the node there, -1 for none
    */
   #nodeAt(x, y) {
-    const { scale, left, top } = this.#view;
+    const { zoom: scale, x: left, y: top } = this.#view;
     return this.#nodes.nodeAt((x - left) / scale, (y - top) / scale, Math.max(REACH_PIXELS / scale, 0.5));
   }
 

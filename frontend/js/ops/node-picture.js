@@ -8,14 +8,14 @@ import { detailOf } from "./detail.js";
 import { drawDots, mixed, packed, square } from "./dots.js";
 import { NodeGrid } from "./node-grid.js";
 import { tailOf } from "./ops-list.js";
-import { pixelAt, seen } from "./viewport.js";
+import { pixelAt, seen } from "../drawing/viewport.js";
 
-/** @typedef {import("./viewport.js").Viewport} Viewport */
+/** @typedef {import("../drawing/viewport.js").Viewport} Viewport */
 
 /**
  * @typedef {object} Scene
  * @property {Viewport} view
- * @property {import("./viewport.js").Size} size of the canvas in pixels of the screen
+ * @property {import("../drawing/viewport.js").Size} size of the canvas in pixels of the screen
  * @property {number} ratio pixels of the canvas for one of the screen
  * @property {number} chosen group, -1 for none
  */
@@ -67,6 +67,11 @@ export class NodePicture {
     }
   }
 
+  /** @returns {ArrayLike<number>} [nodes] an index of the looks that were painted last */
+  get lookOf() {
+    return this.#lookOf;
+  }
+
   /** @param {(node: number) => string} nameOf untrusted text */
   showNames(nameOf) {
     this.#nameOf = nameOf;
@@ -87,7 +92,7 @@ export class NodePicture {
    * @param {Scene} scene
    */
   draw(context, scene) {
-    if (detailOf(scene.view.scale) === "dots") {
+    if (detailOf(scene.view.zoom) === "dots") {
       this.#drawDots(context, scene);
     } else {
       this.#drawShapes(context, scene);
@@ -109,7 +114,7 @@ export class NodePicture {
     }
     const image = picture.createImageData(width, height);
     const pixels = { data: new Uint32Array(image.data.buffer), width, height };
-    const scaled = { scale: view.scale * ratio, left: view.left * ratio, top: view.top * ratio };
+    const scaled = { zoom: view.zoom * ratio, x: view.x * ratio, y: view.y * ratio };
     const { x, y, sizes } = this.#graph;
     const dots = { x, y, sizes, colours: this.#colours };
     drawDots(pixels, scaled, dots, (act) => this.#grid.inBox(seen(view, size, 8), act));
@@ -125,7 +130,7 @@ export class NodePicture {
    * @param {Viewport} view
    * @param {number} chosen
    */
-  #drawChosenDots(pixels, { scale, left, top }, chosen) {
+  #drawChosenDots(pixels, { zoom: scale, x: left, y: top }, chosen) {
     const accent = packed(hexOf("--accent"));
     const { x, y, sizes } = this.#graph;
     const squares = (/** @type {number} */ rim, /** @type {(node: number) => number} */ paintOf) => {
@@ -149,7 +154,7 @@ export class NodePicture {
     const alike = new Map();
     /** @type {number[]} */
     const nodes = [];
-    this.#grid.inBox(seen(view, size, view.scale), (node) => {
+    this.#grid.inBox(seen(view, size, view.zoom), (node) => {
       const key = `${this.#lookOf[node]} ${!this.#lit || this.#lit[group[node]] ? 1 : FADED}`;
       const found = alike.get(key) ?? [];
       alike.set(key, found);
@@ -170,7 +175,7 @@ export class NodePicture {
     }
     context.globalAlpha = 1;
     this.#markChosen(context, view, nodes, chosen);
-    if (detailOf(view.scale) === "names") {
+    if (detailOf(view.zoom) === "names") {
       this.#drawNames(context, view, nodes);
     }
   }
@@ -203,7 +208,7 @@ export class NodePicture {
    */
   #trace(context, view, node, points, rim) {
     const { x, y } = pixelAt(view, this.#graph, node);
-    const radius = (this.#graph.sizes[node] * view.scale) / 2 + rim;
+    const radius = (this.#graph.sizes[node] * view.zoom) / 2 + rim;
     if (!points) {
       context.moveTo(x + radius, y);
       context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -222,7 +227,7 @@ export class NodePicture {
    * @param {number[]} nodes
    */
   #drawNames(context, view, nodes) {
-    const size = Math.min(12, view.scale / 5);
+    const size = Math.min(12, view.zoom / 5);
     context.font = `${size}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "top";
@@ -232,8 +237,8 @@ export class NodePicture {
     context.lineJoin = "round";
     for (const node of nodes) {
       const { x, y } = pixelAt(view, this.#graph, node);
-      const words = tailOf(visible(this.#nameOf(node)), Math.floor((1.7 * view.scale) / size));
-      const below = y + (this.#graph.sizes[node] * view.scale) / 2 + 2;
+      const words = tailOf(visible(this.#nameOf(node)), Math.floor((1.7 * view.zoom) / size));
+      const below = y + (this.#graph.sizes[node] * view.zoom) / 2 + 2;
       context.strokeText(words, x, below);
       context.fillText(words, x, below);
     }

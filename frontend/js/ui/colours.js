@@ -47,3 +47,11 @@ export function onThemeChange(act) {
 export function prefersLessMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
+
+/**
+ * @param {string} wish a custom property, or a colour
+ * @returns {string}
+ */
+export function paint(wish) {
+  return wish.startsWith("--") ? colour(wish) : wish;
+}

@@ -1,16 +1,16 @@
-/** Which part of a flat drawing a canvas shows: pure values. */
+/** Which part of a drawing is shown: pure values. */
 
 /**
  * @typedef {object} Viewport
- * @property {number} scale pixels a distance between neighbours
- * @property {number} left pixel of the drawing's x = 0
- * @property {number} top pixel of its y = 0
+ * @property {number} zoom pixels of a unit of the drawing
+ * @property {number} x pixel of the drawing's x = 0
+ * @property {number} y pixel of its y = 0
  *
- * @typedef {{ width: number, height: number }} Size in pixels, or in distances between neighbours
+ * @typedef {{ width: number, height: number }} Size in pixels, or in units of the drawing
  */
 
 const PADDING_PIXELS = 20;
-const GREATEST_SCALE = 90;
+const GREATEST_ZOOM = 90;
 /** A small graph is not blown up beyond this. */
 const GREATEST_FIT = 48;
 /** At least so much of the drawing stays on the canvas. */
@@ -24,11 +24,11 @@ const KEPT_PIXELS = 48;
 export function fitted(drawing, canvas) {
   const across = (canvas.width - 2 * PADDING_PIXELS) / (drawing.width + 1);
   const down = (canvas.height - 2 * PADDING_PIXELS) / (drawing.height + 1);
-  const scale = Math.max(1e-6, Math.min(across, down, GREATEST_FIT));
+  const zoom = Math.max(1e-6, Math.min(across, down, GREATEST_FIT));
   return Object.freeze({
-    scale,
-    left: (canvas.width - drawing.width * scale) / 2,
-    top: (canvas.height - drawing.height * scale) / 2,
+    zoom,
+    x: (canvas.width - drawing.width * zoom) / 2,
+    y: (canvas.height - drawing.height * zoom) / 2,
   });
 }
 
@@ -41,10 +41,10 @@ export function fitted(drawing, canvas) {
  * @returns {Viewport}
  */
 export function zoomed(view, factor, at, drawing, canvas) {
-  const least = Math.min(view.scale, fitted(drawing, canvas).scale / 2);
-  const scale = Math.max(least, Math.min(GREATEST_SCALE, view.scale * factor));
-  const by = scale / view.scale;
-  return kept({ scale, left: at.x - (at.x - view.left) * by, top: at.y - (at.y - view.top) * by }, drawing, canvas);
+  const least = Math.min(view.zoom, fitted(drawing, canvas).zoom / 2);
+  const zoom = Math.max(least, Math.min(GREATEST_ZOOM, view.zoom * factor));
+  const by = zoom / view.zoom;
+  return kept({ zoom, x: at.x - (at.x - view.x) * by, y: at.y - (at.y - view.y) * by }, drawing, canvas);
 }
 
 /**
@@ -56,7 +56,7 @@ export function zoomed(view, factor, at, drawing, canvas) {
  * @returns {Viewport}
  */
 export function panned(view, right, down, drawing, canvas) {
-  return kept({ scale: view.scale, left: view.left + right, top: view.top + down }, drawing, canvas);
+  return kept({ zoom: view.zoom, x: view.x + right, y: view.y + down }, drawing, canvas);
 }
 
 /**
@@ -64,16 +64,16 @@ export function panned(view, right, down, drawing, canvas) {
  *
  * @param {Viewport} view
  * @param {{ x: number, y: number }} place of the drawing
- * @param {number} scale at least
+ * @param {number} zoom at least
  * @param {Size} canvas
  * @returns {Viewport}
  */
-export function centred(view, place, scale, canvas) {
-  const closer = Math.max(view.scale, scale);
+export function centred(view, place, zoom, canvas) {
+  const closer = Math.max(view.zoom, zoom);
   return Object.freeze({
-    scale: closer,
-    left: canvas.width / 2 - place.x * closer,
-    top: canvas.height / 2 - place.y * closer,
+    zoom: closer,
+    x: canvas.width / 2 - place.x * closer,
+    y: canvas.height / 2 - place.y * closer,
   });
 }
 
@@ -83,8 +83,8 @@ export function centred(view, place, scale, canvas) {
  * @param {number} node
  * @returns {{ x: number, y: number }} its pixel
  */
-export function pixelAt({ scale, left, top }, { x, y }, node) {
-  return { x: left + x[node] * scale, y: top + y[node] * scale };
+export function pixelAt(view, { x, y }, node) {
+  return { x: view.x + x[node] * view.zoom, y: view.y + y[node] * view.zoom };
 }
 
 /**
@@ -95,10 +95,10 @@ export function pixelAt({ scale, left, top }, { x, y }, node) {
  */
 export function seen(view, canvas, margin = 0) {
   return {
-    left: (-margin - view.left) / view.scale,
-    top: (-margin - view.top) / view.scale,
-    right: (canvas.width + margin - view.left) / view.scale,
-    bottom: (canvas.height + margin - view.top) / view.scale,
+    left: (-margin - view.x) / view.zoom,
+    top: (-margin - view.y) / view.zoom,
+    right: (canvas.width + margin - view.x) / view.zoom,
+    bottom: (canvas.height + margin - view.y) / view.zoom,
   };
 }
 
@@ -108,10 +108,10 @@ export function seen(view, canvas, margin = 0) {
  * @param {Size} canvas
  * @returns {Viewport} moved so that some of the drawing stays on the canvas
  */
-function kept({ scale, left, top }, drawing, canvas) {
+function kept({ zoom, x, y }, drawing, canvas) {
   return Object.freeze({
-    scale,
-    left: Math.max(KEPT_PIXELS - drawing.width * scale, Math.min(canvas.width - KEPT_PIXELS, left)),
-    top: Math.max(KEPT_PIXELS - drawing.height * scale, Math.min(canvas.height - KEPT_PIXELS, top)),
+    zoom,
+    x: Math.max(KEPT_PIXELS - drawing.width * zoom, Math.min(canvas.width - KEPT_PIXELS, x)),
+    y: Math.max(KEPT_PIXELS - drawing.height * zoom, Math.min(canvas.height - KEPT_PIXELS, y)),
   });
 }

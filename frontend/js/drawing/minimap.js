@@ -3,11 +3,25 @@
  * picture there. Hidden while the whole graph is visible.
  */
 
+import { paint } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
-import { paint } from "./graph-style.js";
+import { seen as seenPart } from "./viewport.js";
 
-/** @typedef {import("./canvas-layer.js").Viewport} Viewport */
-/** @typedef {import("./graph-geometry.js").Drawing} Drawing */
+/** @typedef {import("./viewport.js").Viewport} Viewport */
+
+/**
+ * @typedef {object} Drawing
+ * @property {ArrayLike<number>} x [nodes]
+ * @property {ArrayLike<number>} y [nodes]
+ * @property {ArrayLike<number>} radii [nodes]
+ * @property {number} room between neighbours
+ * @property {readonly { left: number, right: number }[]} strips parts of the layers
+ * @property {number} height
+ *
+ * @typedef {object} Looks
+ * @property {readonly { colour: string }[]} looks colours of the style sheet (`--ramp-2`), or `#rrggbb`
+ * @property {ArrayLike<number>} lookOf [nodes] an index of `looks`
+ */
 
 /** Pixels of the longer side, and the most of the picture's own side that it takes. */
 const LONGEST = 132;
@@ -30,7 +44,7 @@ export class Minimap {
   #canvas = element("canvas");
   #frame = element("div", { class: "minimap-frame" });
   #root = element("div", { class: "minimap", hidden: true, "aria-hidden": "true" }, this.#canvas, this.#frame);
-  /** @type {import("./graph-view.js").Picture | null} */
+  /** @type {Looks | null} */
   #picture = null;
   #timer = 0;
   /** Whether what is drawn is not the picture any more. */
@@ -50,7 +64,7 @@ export class Minimap {
     this.#listen(onMove);
   }
 
-  /** @param {import("./graph-view.js").Picture} picture drawn once it has stayed for a moment */
+  /** @param {Looks} picture drawn once it has stayed for a moment */
   show(picture) {
     this.#picture = picture;
     this.#drawSoon();
@@ -146,7 +160,7 @@ export class Minimap {
       }
     });
     this.#root.addEventListener("pointermove", (event) => this.#root.hasPointerCapture(event.pointerId) && go(event));
-    for (const type of ["mousedown", "mousemove", "touchstart", "touchmove", "wheel"]) {
+    for (const type of ["pointerdown", "pointermove", "pointerup", "mousedown", "mousemove", "touchstart", "touchmove", "wheel"]) {
       this.#root.addEventListener(type, (event) => event.stopPropagation(), { passive: true }); // not for the picture below
     }
   }
@@ -180,8 +194,9 @@ export function boxOf({ x, y, radii, room }) {
  * @param {number} height
  * @returns {Box}
  */
-export function seenBox({ x, y, zoom }, width, height) {
-  return { left: -x / zoom, top: -y / zoom, width: width / zoom, height: height / zoom };
+export function seenBox(viewport, width, height) {
+  const { left, top, right, bottom } = seenPart(viewport, { width, height });
+  return { left, top, width: right - left, height: bottom - top };
 }
 
 /**

@@ -10,12 +10,9 @@ const STILL_MILLISECONDS = 150;
 const PARTS = 4;
 const MOST_PIXEL_RATIO = 2;
 
+/** @typedef {import("./viewport.js").Viewport} Viewport */
+
 /**
- * @typedef {object} Viewport
- * @property {number} x pixels from the left edge to the graph's origin
- * @property {number} y
- * @property {number} zoom pixels of a unit of the graph
- *
  * @typedef {object} Frame what is drawn, in pixels of the page; the context is scaled to them
  * @property {CanvasRenderingContext2D} context
  * @property {Viewport} viewport
