@@ -1,6 +1,6 @@
 /** The style of the nodes, for Cytoscape. A node has a class for its size and one for its look: few, so that pictures are shared. */
 
-import { paint } from "../ui/colours.js";
+import { colour, paint } from "../ui/colours.js";
 
 /**
  * @typedef {object} NodeLook
