@@ -7,7 +7,7 @@ from engine.errors import LimitError
 from engine.files.tensor_file import pack_tensors
 from engine.graphs.edge_trips import moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
-from engine.graphs.layered import Spacing, layered
+from engine.graphs.layered import Indices, Spacing, layered
 from engine.prepared import PreparedGraph
 
 MOST_DRAWN = 200_000
@@ -18,8 +18,6 @@ ASPECT = 1.0
 """width by height of the whole"""
 SPACING = Spacing(1.0, ROW, LAYER, STRIP_GAP, 0.0, ASPECT, narrowest_row=12, row_share=1.5)
 """1 is the distance between neighbours"""
-
-Indices = NDArray[np.int64]
 
 
 def require_drawable(ops: int) -> None:
