@@ -103,7 +103,7 @@ def test_who_takes_a_variable_says_how_large_it_is(
     assert bytes_of(answers, name, read) == size
     assert int(arrays[f"{name}.persistent_bytes"].sum()) == size
     assert not arrays[f"{name}.unknown"].any()
-    assert texts[f"{name}.said"]["lost_shapes"] == 0
+    assert texts[f"{name}.said"]["notes"] == []
 
 
 def test_a_call_says_how_large_the_variables_are_that_it_reads(
@@ -134,4 +134,5 @@ def test_what_leaves_a_choice_is_reported_as_lost(name: str, answers: tuple[dict
     arrays, texts = answers
     reads = [index for index, op_name in enumerate(cast(list[str], texts[name])) if op_name == "scale"]
     assert np.all(arrays[f"{name}.unknown"][reads] == Unknown.LOST_SHAPE)
-    assert texts[f"{name}.said"]["lost_shapes"] == 1
+    [note] = texts[f"{name}.said"]["notes"]
+    assert note.startswith("The file lacks the shape of a variable")
