@@ -13,7 +13,6 @@ import pytest
 from tests.borders.python_source import PythonSource
 from tests.borders.rules import (
     FLOORS,
-    UPWARD_IN_STRINGS,
     broken_floors,
     environment_reads,
     floor_of,
@@ -65,12 +64,6 @@ def frontend_files(*suffixes: str) -> list[Path]:
 )
 def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], folders: tuple[str, ...]) -> None:
     assert [line for source in python_sources(*folders) for line in rule(source)] == []
-
-
-def test_what_may_reach_upward_in_a_string_still_does() -> None:
-    for module, upward in UPWARD_IN_STRINGS:
-        source = source_of(ROOT.joinpath(*module.split(".")).with_suffix(".py"))
-        assert upward in {reach.name for reach in source.models_in_strings()}
 
 
 def test_no_two_types_have_one_name() -> None:

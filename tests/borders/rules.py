@@ -97,10 +97,6 @@ def floor_of(module: str) -> int | None:
     return None
 
 
-UPWARD_IN_STRINGS = {("webapp.runs.models", "webapp.runs.models")}
-"""What names a higher floor in a string, until it is moved: a run's kept policy belongs to the floor of runs."""
-
-
 def broken_floors(source: PythonSource) -> Iterator[str]:
     """Imports from a higher floor, also of what a string names for a later import."""
     own = floor_of(source.module)
