@@ -105,6 +105,16 @@ def test_everything_is_as_it_was(archive: Path, data_folder: Path, graph: Graph)
     assert later.id > highest
 
 
+@pytest.mark.parametrize("source", Policy.SOURCES)
+def test_a_policy_of_any_source_is_restored(source: str, data_folder: Path, tmp_path: Path) -> None:
+    """Every installation has the release's policy."""
+    policy = Policy.objects.create(name="shared", source=source, status=Policy.DONE)
+    back_up(tmp_path / "placeto.zip")
+    empty(data_folder)
+    restore(tmp_path / "placeto.zip")
+    assert Policy.objects.get().id == policy.id
+
+
 def test_jobs_that_were_worked_on_are_queued_again(run: Run, data_folder: Path, tmp_path: Path) -> None:
     assert Claim.take(Run, run.id) is not None
     back_up(tmp_path / "placeto.zip")

@@ -122,7 +122,7 @@ _RULES: dict[tuple[str, str], tuple[str, Allowed]] = {
     (Event._meta.label_lower, "data"): _JSON,
     ("runs.event", "data"): _JSON,
     ("policies.policyevent", "data"): _JSON,
-    ("policies.policy", "source"): ("a source of policies", (Policy.TRAINED, Policy.UPLOADED).__contains__),
+    ("policies.policy", "source"): ("one of " + ", ".join(Policy.SOURCES), Policy.SOURCES.__contains__),
     ("placements.placement", "origin"): ("one of " + ", ".join(Placement.ORIGINS), Placement.ORIGINS.__contains__),
 }
 """(table, column) → what is allowed there; the table may be one of an earlier version"""

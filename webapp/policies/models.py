@@ -45,6 +45,7 @@ class Policy(JobWithEvents, StagedJob):
     UPLOADED: ClassVar[str] = "uploaded"
     DEFAULT: ClassVar[str] = "default"
     FORMER: ClassVar[str] = "former"
+    SOURCES: ClassVar[tuple[str, ...]] = (TRAINED, UPLOADED, DEFAULT, FORMER)
 
     LARGE: ClassVar[tuple[str, ...]] = ("plan", "card")
     """columns that only a policy's own page needs"""
