@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils.timezone import now
 
@@ -382,7 +384,9 @@ def test_it_can_leave_the_schema_to_older_code(archive: Path, data_folder: Path)
     empty(data_folder)
     try:
         restore(OLDER / "backup-0.1.0.zip", keep_schema=True)
-        assert [list(node) for node in applied_migrations()] == older
+        recorded = MigrationRecorder(connection).applied_migrations()
+        apps = {app for app, _ in [*latest, *older]}
+        assert sorted([app, name] for app, name in recorded if app in apps) == sorted(older)
     finally:
         call_command("migrate", verbosity=0)
     assert applied_migrations() == latest

@@ -33,6 +33,7 @@ from webapp.backups.schema import (
     first_with_rows,
     migrate_to,
     name_of,
+    record_names,
     require_known,
     tables_at,
 )
@@ -92,7 +93,9 @@ def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) ->
             missing = _check_files(archive, tables)
             move_into_place()  # before the commit: no row is without its file
     queued_again = 0
-    if not keep_schema:
+    if keep_schema:
+        record_names(manifest.migrations)
+    else:
         _migrate_forward(manifest)
         queued_again = queue_all_again()
     return RestoreReport(sum(manifest.rows.values()), len(archive.files()), queued_again, missing)

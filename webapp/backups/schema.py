@@ -8,6 +8,7 @@ from django.db import connection, models
 from django.db.migrations.exceptions import IrreversibleError
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from webapp.backups.failure import BackupError
 from webapp.workers.version import Migrations
@@ -78,6 +79,17 @@ def migrate_to(migrations: Migrations) -> None:
         executor.migrate([*unwanted, *_last_of_each_app(migrations, executor.loader)])
     except IrreversibleError as error:
         raise BackupError(f"the database is of a later version ({error}): restore into one without tables") from None
+
+
+def record_names(migrations: Migrations) -> None:
+    """Record exactly `migrations` as those of the database, under the names that older code has for them."""
+    recorder = MigrationRecorder(connection)
+    ours = {app.label for app in current_apps.get_app_configs()} | {app for app, _ in migrations}
+    recorded = {node for node in recorder.applied_migrations() if node[0] in ours}
+    for app, name in recorded.difference(migrations):
+        recorder.record_unapplied(app, name)
+    for app, name in set(migrations).difference(recorded):
+        recorder.record_applied(app, name)
 
 
 def _has_tables(executor: MigrationExecutor, app: str) -> bool:
