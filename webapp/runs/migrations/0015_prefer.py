@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0014_parts"),
+        ("runs", "0014_kept_policy"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     replaces = [("decisions", "0001_kept_policy")]
 
-    dependencies = [("runs", "0016_verdict")]
+    dependencies = [("runs", "0014_parts")]
 
     operations = [
         migrations.CreateModel(
