@@ -11,7 +11,7 @@ SOURCE_WORDS = {
     "estimated": "estimated by Grappler",
     "given": "given in the file",
     "bounded": "estimated at the largest possible sizes",
-    "unknown": "unknown, counted as zero",
+    "unknown": "unknown, a lower bound",
 }
 """name of a `CostSource` → its words"""
 
