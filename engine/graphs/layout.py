@@ -6,8 +6,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.graphs.layered import Spacing, layered
-
 NODE_SIZE = 48
 """a group in pixels, of the same width and height"""
 COLUMN, ROW, LAYER = 96.0, 64.0, 80.0
@@ -17,7 +15,6 @@ STRIP_GAP = 56.0
 """pixels between the groups of two strips"""
 ASPECT = 1.2
 """width by height that folding aims at"""
-SPACING = Spacing(COLUMN, ROW, LAYER, STRIP_GAP, NODE_SIZE, ASPECT, narrowest_row=6, row_share=1.0)
 
 
 class Net(Protocol):
@@ -71,7 +68,10 @@ class Layout:
 def layout(net: Net) -> Layout:
     """Lay out a graph. Feedback edges of a `Grouping` do not affect the layout."""
     source, target = net.edge_source.astype(np.int64), net.edge_target.astype(np.int64)
-    places = layered(net.group_count, source, target, net.edge_bytes, SPACING)
+    from engine.graphs.layered import Spacing, layered  # loads numba, which the check of an upload goes without
+
+    spacing = Spacing(COLUMN, ROW, LAYER, STRIP_GAP, NODE_SIZE, ASPECT, narrowest_row=6, row_share=1.0)
+    places = layered(net.group_count, source, target, net.edge_bytes, spacing)
     strips = [
         Strip(round(MARGIN + left, 1), round(MARGIN + right + NODE_SIZE, 1), number % 2 == 1)
         for number, (left, right) in enumerate(zip(places.lefts.tolist(), places.rights.tolist(), strict=True))

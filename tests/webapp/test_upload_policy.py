@@ -15,7 +15,7 @@ from tests.engine.policies.small_policies import changed, small_policy
 from tests.webapp.purge import purge
 from webapp.graphs.models import Graph
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
-from webapp.policies import lifecycle
+from webapp.policies import default_policy, lifecycle
 from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.models import Run
 
@@ -116,11 +116,11 @@ def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
 def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, settings: Settings) -> None:
     blob = small_policy().to_bytes()
     Path(settings.DEFAULT_POLICY).write_bytes(blob)
-    client.get("/policies/")
+    default_policy.bring_up_to_date()
     address = upload(client, "mine.safetensors", blob).url
     assert Policy.objects.count() == 2
     Path(settings.DEFAULT_POLICY).write_bytes(changed("card.seed", 8))
-    client.get("/policies/")
+    default_policy.bring_up_to_date()
     assert client.get(address).status_code == 200
 
 

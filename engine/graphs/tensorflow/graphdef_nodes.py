@@ -47,7 +47,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         raise GraphError("the graph has no ops", allowed="at least one op", field="file")
     index_of_name = _index_of_name(nodes)
     require_real_arguments(messages)
-    types = messages.types
+    types = NodeTypes(nodes, messages.rest.library, messages.definitions)
     all_edges = _edges(nodes, index_of_name, types)
     op_types = tuple(node.op for node in nodes)
     forward = [edge for edge in all_edges if not _closes_loop(edge, op_types)]
