@@ -6,8 +6,8 @@ which transfers share links: with `bus`, as published, an output leaves a device
 are free; with `pair` it is sent to each device.
 
 `python -m experiments table1` writes table1.md and table1.json into docs/results/. It keeps each outcome in
-kept/table1.jsonl.gz there, so a second call continues where the first stopped. Source of the paper's figures: Addanki et
-al., NeurIPS 2019, Table 1.
+kept/table1.jsonl.gz there, so a second call continues where the first stopped. Source of the paper's figures: Addanki
+et al., NeurIPS 2019, Table 1.
 """
 
 import dataclasses
