@@ -85,6 +85,14 @@ def data_folder(tmp_path: Path, settings: Settings) -> Path:
     return folder
 
 
+@pytest.fixture
+def release_policy(data_folder: Path, settings: Settings) -> Path:
+    """Where a test may write the file of a release's policy: never the repository's own."""
+    path = Path(settings.DEFAULT_POLICY)
+    assert path.parent == data_folder
+    return path
+
+
 class MemoryBroker:
     """What has been published and not been taken."""
 

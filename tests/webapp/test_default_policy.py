@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
@@ -17,12 +16,6 @@ from webapp.runs.models import Run
 
 JSON = {"accept": "application/json"}
 FIRST, SECOND = small_policy().to_bytes(), changed("card.seed", 8)
-
-
-@pytest.fixture
-def path(settings: Settings) -> Path:
-    """Where the release's file is, once there is one."""
-    return Path(settings.DEFAULT_POLICY)
 
 
 def write(path: Path, content: bytes, when: int) -> None:
@@ -38,10 +31,10 @@ def offered() -> list[Policy]:
 
 
 @pytest.fixture
-def default(path: Path) -> Policy:
+def default(release_policy: Path) -> Policy:
     """The release's, offered once."""
     assert offered() == []
-    write(path, FIRST, 1)
+    write(release_policy, FIRST, 1)
     [policy] = offered()
     return policy
 
@@ -72,16 +65,18 @@ def test_its_page_names_the_settings_of_its_training_that_are_not_as_usual(clien
     assert "drawn_without" not in page, "it has its default"
 
 
-def test_a_newer_release_s_takes_its_place(default: Policy, path: Path) -> None:
-    write(path, SECOND, 2)
+def test_a_newer_release_s_takes_its_place(default: Policy, release_policy: Path) -> None:
+    write(release_policy, SECOND, 2)
     [newer] = offered()
     assert newer.source == Policy.DEFAULT
     assert list(Policy.objects.all()) == [newer] != [default]
 
 
-def test_one_that_a_run_uses_goes_once_that_has_ended(client: Client, default: Policy, path: Path, run: Run) -> None:
+def test_one_that_a_run_uses_goes_once_that_has_ended(
+    client: Client, default: Policy, release_policy: Path, run: Run
+) -> None:
     use(run, default)
-    write(path, SECOND, 2)
+    write(release_policy, SECOND, 2)
     newer, older = offered()
     assert (newer.source, older.id, older.source) == (Policy.DEFAULT, default.id, Policy.FORMER)
     assert not chosen(client, run.graph, older)
@@ -92,28 +87,30 @@ def test_one_that_a_run_uses_goes_once_that_has_ended(client: Client, default: P
     assert (run.policy_id, run.policy_name) == (None, "Default policy")
 
 
-def test_one_whose_file_has_gone_is_like_any_other(client: Client, default: Policy, path: Path, run: Run) -> None:
+def test_one_whose_file_has_gone_is_like_any_other(
+    client: Client, default: Policy, release_policy: Path, run: Run
+) -> None:
     use(run, default)
     Run.objects.update(status=Run.DONE)
-    path.unlink()
+    release_policy.unlink()
     assert not chosen(client, run.graph, default)
     assert [policy.source for policy in offered()] == [Policy.FORMER]
     run.refresh_from_db()
     assert run.policy_id == default.id
     assert "Delete policy" in client.get(f"/policies/{default.id}/").content.decode()
     assert "came with an earlier release" in client.get("/policies/").content.decode()
-    write(path, FIRST, 1)
+    write(release_policy, FIRST, 1)
     assert chosen(client, run.graph, default), "it is there again"
-    path.unlink()
+    release_policy.unlink()
     offered()
     assert client.post(f"/policies/{default.id}/delete/").status_code == 302
     assert not Policy.objects.exists()
 
 
 def test_one_that_could_not_be_looked_at_is_looked_at_again(
-    path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+    release_policy: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(path, FIRST, 1)
+    write(release_policy, FIRST, 1)
     looks: list[Path] = []
 
     def fails(file: Path, _name: str) -> api.Json:
@@ -128,7 +125,7 @@ def test_one_that_could_not_be_looked_at_is_looked_at_again(
         patched.setattr(api, "check_policy", fails)
         assert is_shown()
     assert not is_shown()
-    write(path, b"broken", 2)
+    write(release_policy, b"broken", 2)
     assert is_shown()
     assert len(looks) == 1
 
@@ -141,19 +138,19 @@ def test_a_file_that_an_earlier_process_has_kept_is_not_checked_again(
     assert offered() == [default]
 
 
-def test_a_file_that_is_gone_has_no_fault(client: Client, path: Path) -> None:
-    write(path, b"broken", 1)
+def test_a_file_that_is_gone_has_no_fault(client: Client, release_policy: Path) -> None:
+    write(release_policy, b"broken", 1)
     default_policy.bring_up_to_date()
     assert default_policy.known_fault()
-    path.unlink()
+    release_policy.unlink()
     default_policy.bring_up_to_date()
     assert default_policy.known_fault() == ""
 
 
 def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(
-    client: Client, default: Policy, path: Path, ready_graph: Graph
+    client: Client, default: Policy, release_policy: Path, ready_graph: Graph
 ) -> None:
-    write(path, b"broken", 2)
+    write(release_policy, b"broken", 2)
     default_policy.bring_up_to_date()
     fault = "The default policy cannot be used: no-policy.safetensors: "
     for address in ("/policies/", f"/graphs/{ready_graph.id}/", f"/graphs/{ready_graph.id}/compare/"):
@@ -161,6 +158,6 @@ def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(
     assert not chosen(client, ready_graph, default)
     assert offered_policies().default_fault.startswith(fault)
     assert client.post(f"/policies/{default.id}/delete/").status_code == 302
-    write(path, SECOND, 3)
+    write(release_policy, SECOND, 3)
     assert [policy.source for policy in offered()] == [Policy.DEFAULT]
     assert offered_policies().default_fault == ""

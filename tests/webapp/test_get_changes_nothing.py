@@ -6,6 +6,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -116,7 +117,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 @pytest.fixture
-def rows(project: Project, real_graph: Graph, client: Client, settings: Settings, broker: MemoryBroker) -> Rows:
+def rows(project: Project, real_graph: Graph, client: Client, release_policy: Path, broker: MemoryBroker) -> Rows:
     """A database with ended jobs of every kind and what was kept of them; and with waiting ones."""
     run, groups = answered(real_graph, last_seq=1, started_at=timezone.now(), finished_at=timezone.now())
     episode = {"type": "episode", "seq": 1, "version": 1, "episode": 1, "step_time_us": 5.0, "feasible": True}
@@ -124,7 +125,7 @@ def rows(project: Project, real_graph: Graph, client: Client, settings: Settings
     Event.objects.create(job_id=run.id, seq=1, type="episode", data=json.dumps(episode))
     comparison, blob = compared(real_graph, 2), small_policy().to_bytes()
     policy = lifecycle.keep_file("kept", Policy.UPLOADED, blob, small_card().to_json())
-    settings.DEFAULT_POLICY.write_bytes(blob)  # which no process has looked at
+    release_policy.write_bytes(blob)  # which no process has looked at
     profile = Profile.objects.create(graph=real_graph, status=Profile.DONE)
     profile.times_path.parent.mkdir()
     profile.times_path.write_bytes(b"times")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import card_with_a_misfit, small_card, small_policy
@@ -82,10 +82,10 @@ def test_the_list_has_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_form_offers_the_newest_and_the_release_s(
-    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, release_policy: Path
 ) -> None:
     monkeypatch.setattr(offered, "MOST_OFFERED", 2)
-    settings.DEFAULT_POLICY.write_bytes(BLOB)
+    release_policy.write_bytes(BLOB)
     default_policy.bring_up_to_date()
     for number in range(4):
         kept(f"number {number}")

@@ -8,7 +8,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.html import escape
-from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
@@ -113,13 +112,13 @@ def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
     assert "Its training was stopped: what it had learned is kept." in page
 
 
-def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, settings: Settings) -> None:
+def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, release_policy: Path) -> None:
     blob = small_policy().to_bytes()
-    Path(settings.DEFAULT_POLICY).write_bytes(blob)
+    release_policy.write_bytes(blob)
     default_policy.bring_up_to_date()
     address = upload(client, "mine.safetensors", blob).url
     assert Policy.objects.count() == 2
-    Path(settings.DEFAULT_POLICY).write_bytes(changed("card.seed", 8))
+    release_policy.write_bytes(changed("card.seed", 8))
     default_policy.bring_up_to_date()
     assert client.get(address).status_code == 200
 
