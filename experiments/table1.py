@@ -89,7 +89,7 @@ CONTENTIONS = (Contention.BUS, Contention.PAIR)
 
 STATE_BEFORE_BUFFERS = "ddd2f7283d77"
 """the state of the code that made all rows, and counted a buffer once for each op that passes it on"""
-STATES_SINCE = ("a5ff837edca0", "e0e87651aa24")
+STATES_SINCE = ("a5ff837edca0", "e0e87651aa24", "44509b0cdfdc")
 """later states whose rows count: since then only the structure has changed"""
 
 Found: TypeAlias = Mapping[Table1Row, Mapping[str, Sequence[api.Outcome]]]
