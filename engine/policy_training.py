@@ -28,7 +28,7 @@ from engine.policies.settings import PolicyTrainingSettings, make_training_setti
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import ReportTraining, TrainingProblem
 from engine.prepared import PreparedGraph
-from engine.problem import problem_of
+from engine.problem.making import problem_of
 from engine.settings.seeds import require_seed
 
 MOST_PROBLEMS = 2048

@@ -2,7 +2,6 @@
 
 from engine.problem.context import RunContext
 from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Clock, Ledger, LedgerState
-from engine.problem.making import problem_of
 from engine.problem.problem import PlacementProblem
 
 __all__ = [
@@ -15,5 +14,4 @@ __all__ = [
     "LedgerState",
     "PlacementProblem",
     "RunContext",
-    "problem_of",
 ]

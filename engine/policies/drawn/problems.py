@@ -11,7 +11,7 @@ from engine.policies.drawn.graphs import BYTES_PER_US, drawn_graph
 from engine.policies.drawn.shapes import log_uniform
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
-from engine.problem import problem_of
+from engine.problem.making import problem_of
 
 LAYERS = (24, 320)
 """log-uniform"""
