@@ -26,7 +26,8 @@ def verdict_lines(report: Mapping[str, Any]) -> list[str]:
     named = "" if best is None else f"; best baseline: {best['method']}, {api.time_words(best['step_time_us'])}"
     percent = api.percent_words(simplest["tolerance"])
     both = f"answer: {_counts(report)}; simplest within {percent}: {_counts(simplest)}"
-    return [verdict["sentence"], f"one device: {baselines}{named}", both]
+    trade = [verdict["trade_sentence"]] if verdict["trade_sentence"] else []
+    return [verdict["sentence"], *trade, f"one device: {baselines}{named}", both]
 
 
 def _counts(placement: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention
 from engine.events import Json
-from engine.explaining.chain import Cause, chain_of
 from engine.explaining.model_error import ModelError, error_of
+from engine.explaining.trade import Trade, trade_of, trade_sentence
 from engine.number_words import LEAST_GAP, bytes_words, counted, part_words, percent_words
 from engine.placers.registry import PLACERS
 from engine.problem import PlacementProblem
@@ -44,19 +44,6 @@ class Bottleneck:
 
 
 @dataclass(frozen=True, slots=True)
-class Trade:
-    """What the critical chain spends its time on; the sum is the step time."""
-
-    computing_us: float
-    transfers_us: float
-    """bytes on a link, its latency and its rests"""
-    waiting_us: float
-    """an op or a transfer is ready, but others run first on its device or link"""
-    resting_us: float
-    """a device rests after an op, such as for the launch of the next one"""
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict, with its figures."""
 
@@ -75,10 +62,14 @@ class Verdict:
     bottleneck: Bottleneck | None
     """None where nothing runs"""
     trade: Trade
+    one_device_trade: Trade | None
+    """of the best single device; None where the graph fits none"""
+    trade_sentence: str
+    """what a split that pays saves, and what it pays for that; empty for other verdicts"""
 
     def to_json(self) -> dict[str, Json]:
         """The field `verdict` of docs/formats.md."""
-        bottleneck, trade = self.bottleneck, self.trade
+        bottleneck, alone = self.bottleneck, self.one_device_trade
         return {
             "kind": str(self.kind),
             "sentence": self.sentence,
@@ -91,12 +82,9 @@ class Verdict:
             "bottleneck": None
             if bottleneck is None
             else {"kind": bottleneck.kind, "name": bottleneck.name, "share": bottleneck.share},
-            "trade": {
-                "computing_us": trade.computing_us,
-                "transfers_us": trade.transfers_us,
-                "waiting_us": trade.waiting_us,
-                "resting_us": trade.resting_us,
-            },
+            "trade": self.trade.to_json(),
+            "one_device_trade": None if alone is None else alone.to_json(),
+            "trade_sentence": self.trade_sentence,
         }
 
 
@@ -109,16 +97,12 @@ def verdict_of(
     """
     simulator, cluster = problem.simulator, problem.cluster
     timeline = simulator.timeline(placement)
-    sums_us = chain_of(timeline, cluster).sum_us()
-    trade = Trade(
-        computing_us=float(sums_us[Cause.COMPUTE]),
-        transfers_us=float(sums_us[Cause.TRANSFER] + sums_us[Cause.LINK]),
-        waiting_us=float(sums_us[Cause.QUEUE]),
-        resting_us=float(sums_us[Cause.REST]),
-    )
+    trade = trade_of(timeline, cluster)
     device_of_op = placement[simulator.group_of_op]
     error = error_of(problem.costs, problem.op_time_us[device_of_op, np.arange(len(device_of_op))])
-    one_device_us = best_one_device_us(problem)
+    alone = _best_one_device(problem)
+    one_device_us = None if alone is None else alone.step_time_us
+    one_device = None if alone is None else trade_of(alone, cluster)
     gains = gain, low, high = _gains(timeline.step_time_us, one_device_us, error)
     missing = problem.simulator.evaluate(placement[None, :]).peak_bytes[0] - problem.memory_bytes
     used = len(np.unique(placement))
@@ -149,14 +133,19 @@ def verdict_of(
         gain_high=high,
         bottleneck=bottleneck,
         trade=trade,
+        one_device_trade=one_device,
+        trade_sentence=trade_sentence(trade, one_device) if kind is VerdictKind.SPLIT and one_device else "",
     )
 
 
-def best_one_device_us(problem: PlacementProblem) -> float | None:
+def _best_one_device(problem: PlacementProblem) -> Timeline | None:
     """The step on the best single device; None where the graph fits none. Charged to no budget."""
-    evaluations = problem.simulator.evaluate(one_device_placements(problem))
-    fitting = evaluations.step_time_us[problem.feasible(evaluations)]
-    return float(fitting.min()) if len(fitting) else None
+    placements = one_device_placements(problem)
+    evaluations = problem.simulator.evaluate(placements)
+    fitting = np.flatnonzero(problem.feasible(evaluations))
+    if not len(fitting):
+        return None
+    return problem.simulator.timeline(placements[fitting[evaluations.step_time_us[fitting].argmin()]])
 
 
 def _kind(used: int, lacks_memory: bool, gain_low: float | None, *, fits_one: bool) -> VerdictKind:

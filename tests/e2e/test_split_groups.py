@@ -25,7 +25,7 @@ def test_a_group_on_several_devices_says_its_parts_and_goes_on_by_hand(
 ) -> None:
     step = run_on(products(TREES, OPS), page, tmp_path, "Split", "local_search", 3000, ".pb")
     expect(part(page, "shown")).to_contain_text(
-        re.compile("by moves of [0-9]+ groups.*on several devices; .* cross devices")
+        re.compile("found among [0-9]+ groups.*on several devices; .* cross devices")
     )
     group = a_group_has_parts(page)
     placed_graph_has_them(page, group)

@@ -51,7 +51,7 @@ const LOOKS = deviceLooks(DEVICES);
 test("what is not known yet makes no picture up", () => {
   for (const key of Object.keys(COLOURINGS).filter((name) => name !== "bytes")) {
     assert.equal(new Set(words(key)).size, 1, key);
-    assert.match(String(words(key)[0]), /computed once playback stops/);
+    assert.match(String(words(key)[0]), /once playback stops/);
   }
 });
 

@@ -44,7 +44,7 @@ function largeStep() {
 
 test("the verdict of a large cluster counts the devices with nothing to do", () => {
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: null, labels: LABELS, groupName: String };
-  assert.match(verdict({ ...about, step: largeStep() }), /GPU 3 is busy 29 % .*; 254 devices have nothing to do\.$/);
+  assert.match(verdict({ ...about, step: largeStep() }), /GPU 3 idles 71 % .*; 254 devices have nothing to do\.$/);
 });
 
 test("a timeline of a large cluster has rows for the devices in use alone", () => {

@@ -39,13 +39,13 @@ test("the best placement is compared with one device and with the bound", () => 
 test("the report's robustness is one sentence, and older reports have none", () => {
   const known = { mean_regret: 0.004, worst_regret: 0.023, best_share: 0.6, draws: 32, candidates: 10, seconds: 1, note: "" };
   const robustness = { ...known, fastest_step_time_us: 900 };
-  const words = "Under other costs, up to 30 % off, the best placement is 0.4 % slower on average than the fastest of 10 good placements, at most 2.3 %.";
+  const words = "With costs up to 30 % off, the best placement stays within 2.3 % of the fastest of 10 good placements, 0.4 % on average.";
   assert.equal(robustnessWords(robustness), words);
   assert.match(robustnessWords({ ...robustness, mean_regret: 0, worst_regret: 0 }), /stays the fastest of 10 good placements/);
   assert.equal(robustnessWords({ ...robustness, candidates: 1 }), "");
   assert.equal(robustnessWords(undefined), "");
   const unknown = { ...robustness, mean_regret: null, worst_regret: null, best_share: null, note: "too many ops" };
-  assert.match(robustnessWords(unknown), /is not known: too many ops/);
+  assert.match(robustnessWords(unknown), /Whether it holds with other costs is not known: too many ops/);
 });
 
 test("time left follows the rate of the last episodes", () => {

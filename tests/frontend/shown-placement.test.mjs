@@ -132,7 +132,7 @@ test("a group on several devices stays so in what is made by hand, as it is in t
   const split = { ...episode(3, { episode: 2, step_time_us: 700, placement: [-1, 0, 1] }), parts: [[0, 1]], level_groups: 512 };
   const { shown } = page(initialState("running"));
   shown.update(reduce(initialState("running"), { type: "events", events: [{ ...started(1), levels: [3, 512] }, episode(2), split] }));
-  assert.equal(shown.sentence, "Episode 2: 700.0 µs, by moves of 512 groups.");
+  assert.equal(shown.sentence, "Episode 2: 700.0 µs, found among 512 groups.");
   assert.deepEqual(shown.fields(), { placement: [-1, 0, 1], base: "event-3" });
   shown.changeByHand((trial) => withMove(trial, [1], 1));
   assert.deepEqual(shown.fields(), { placement: [-1, 1, 1], base: "event-3" });

@@ -124,9 +124,9 @@ test("the bound says what sets it, and what the chain has besides computing", ()
   const words = (/** @type {Record<string, unknown>} */ texts) => boundSentence(new Step(bytes({ memory_bytes: [1000, 1000], ...texts })));
   assert.equal(
     words({}),
-    "The lower bound is 30.0 µs: the longest chain of ops takes as long with no waiting. This step takes 5.00 µs more. Besides computing, its critical chain has transfer 5.00 µs.",
+    "No placement can be faster than 30.0 µs: the longest chain of ops takes that long even if nothing waits. This step takes 5.00 µs more. Besides computing, its critical chain spends 5.00 µs on transfers.",
   );
-  assert.match(words({ lower_bound_us: 35, bounds_us: { path: 30, work: 35, memory: 0 } }), /: all work shared evenly .*\. This step reaches it\.$/);
+  assert.match(words({ lower_bound_us: 35, bounds_us: { path: 30, work: 35, memory: 0 } }), /: the devices need that long for the work .*\. This step reaches it\.$/);
   assert.match(words({ cause_us: [35, 0, 0, 0, 0] }), /only computes\.$/);
   assert.equal(words({ lower_bound_us: 0, bounds_us: { path: 0, work: 0, memory: 0 } }), "");
 });
@@ -143,13 +143,13 @@ test("the verdict compares, names the device that idles most and what it waits f
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
   assert.equal(
     verdict(about),
-    "35.0 µs. GPU 0 is busy 29 % and idles 71 % after its last op; 25 % above the lower bound.",
+    "35.0 µs. GPU 0 idles 71 % of the step, after its last op; 25 % above the lower bound.",
   );
   const waiting = new Step(bytes({ busy_us: [10, 20] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(9, 0, 0, 0, 1, 4, 0, 1), "idle.activity": Int32Array.of(0, 0), "idle.start_us": Float64Array.of(0, 30), "idle.end_us": Float64Array.of(9, 36) }));
   const rivals = [{ words: "one device", stepTimeUs: 40 }, { words: "Scotch", stepTimeUs: 35 }];
   assert.equal(
     verdict({ ...about, rivals, step: waiting }),
-    "35.0 µs: 13 % faster than one device, as fast as Scotch. GPU 1 is busy 57 % and idles 43 %, waiting for inputs, mostly those from stem: 29 % while GPU 0 computes them, 11 % while they are on a link, 3 % after its last op; 25 % above the lower bound.",
+    "35.0 µs: 13 % faster than one device, as fast as Scotch. GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op; 25 % above the lower bound.",
   );
   const unused = new Step(bytes({ busy_us: [35, 0] }));
   assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
@@ -171,9 +171,9 @@ test("the verdict names no op whose gap is the smaller part, and no device where
   const words = (/** @type {number[]} */ busy) => verdict({ ...about, step: new Step(bytes({ ...three, busy_us: busy }, array)) });
   assert.equal(
     words([125, 20, 1]),
-    "125 µs. GPU 1 is busy 16 %, rests 4 % and idles 80 %, waiting for inputs: 40 % while GPU 0 computes them, 24 % while they stand in a queue, 16 % while they are on a link.",
+    "125 µs. GPU 1 idles 80 % of the step: 40 % while GPU 0 computes its inputs, 24 % while its inputs stand in a queue, 16 % while its inputs are on a link.",
   );
-  assert.match(words([125, 20, 60]), /while another device computes them/);
+  assert.match(words([125, 20, 60]), /while another device computes its inputs/);
 });
 
 test("the times of a device add up to the step, whatever it does", () => {

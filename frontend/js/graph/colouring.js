@@ -114,7 +114,7 @@ export const COLOURINGS = Object.freeze({
 export function colouring(key, facts, count) {
   const wish = COLOURINGS[key] ?? COLOURINGS.device;
   if (wish.needs.some((fact) => facts[fact] === null || facts[fact] === undefined)) {
-    return { looks: UNKNOWN, lookOf: new Uint8Array(count), legend: [{ look: 0, words: "Not known yet: computed once playback stops" }] };
+    return { looks: UNKNOWN, lookOf: new Uint8Array(count), legend: [{ look: 0, words: "Shown once playback stops" }] };
   }
   return wish.colour(facts, count);
 }

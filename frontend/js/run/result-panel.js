@@ -43,6 +43,9 @@ export class ResultPanel {
     this.#shown = shown;
     this.#part("advice-line").hidden = result === null;
     setText(this.#part("advice"), result?.verdict.sentence ?? "");
+    const trade = result?.verdict.trade_sentence ?? "";
+    this.#part("trade").hidden = trade === "";
+    setText(this.#part("trade"), trade);
     const both = this.#part("both");
     both.hidden = !hasTwoPlacements(result);
     both.replaceChildren(...(result && !both.hidden ? [scroller("The fastest and the simplest placement", this.#table(result))] : []));

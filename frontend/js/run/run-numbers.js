@@ -87,16 +87,16 @@ export function robustnessWords(robustness) {
   }
   const { mean_regret: mean, worst_regret: worst, candidates, note } = robustness;
   if (mean === null || worst === null) {
-    return `How the best placement does under other costs is not known: ${note}.`;
+    return `Whether it holds with other costs is not known: ${note}.`;
   }
   if (candidates < 2) {
     return "";
   }
   const others = `the fastest of ${candidates} good placements`;
   if (worst === 0) {
-    return `Under other costs, up to 30 % off, the best placement stays ${others}.`;
+    return `It holds: with costs up to 30 % off, the best placement stays ${others}.`;
   }
-  return `Under other costs, up to 30 % off, the best placement is ${formatPercent(mean)} slower on average than ${others}, at most ${formatPercent(worst)}.`;
+  return `With costs up to 30 % off, the best placement stays within ${formatPercent(worst)} of ${others}, ${formatPercent(mean)} on average.`;
 }
 
 /**

@@ -144,7 +144,7 @@ export class ShownPlacement {
       return `By hand, from ${base.words}.`;
     }
     const fits = base.feasible ? "" : ", does not fit in memory";
-    const level = base.levelGroups === undefined ? "" : `, by moves of ${counted(base.levelGroups, "group")}`;
+    const level = base.levelGroups === undefined ? "" : `, found among ${counted(base.levelGroups, "group")}`;
     return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}${level}.`;
   }
 

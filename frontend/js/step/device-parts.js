@@ -8,7 +8,7 @@ import { idleSums } from "./step-words.js";
 /** Parts of a device's step → their words; the idle times go by their causes. */
 export const DEVICE_PARTS = Object.freeze({
   busy: "Runs ops",
-  rest: "Rests after ops",
+  rest: "Launch overhead",
   send: "Sends to other devices",
   input: "Idle: another device computes what it needs",
   link: "Idle: what it needs is on a link",

@@ -9,11 +9,20 @@ export const CAUSES = Object.freeze({
   compute: { label: "Compute", means: "Ops of the chain run." },
   transfer: { label: "Transfer", means: "What an op of the chain needs is on a link between devices." },
   link: { label: "Link latency and rest", means: "The latency of links, and their rest after each transfer." },
-  rest: { label: "Device rest", means: "A device rests after each op: the cost of launching the next one." },
+  rest: { label: "Launch overhead", means: "A device rests after each op: the cost of launching the next one." },
   queue: {
     label: "Waiting in a queue",
     means: "The next op or transfer of the chain could begin, but others run first on its device or link.",
   },
+});
+
+/** Cause of a segment of the critical chain → what its time goes to. */
+const SPENT_ON = Object.freeze({
+  compute: "computing",
+  transfer: "transfers",
+  link: "link latency and rest",
+  rest: "launch overhead",
+  queue: "waiting in queues",
 });
 
 /** Cause of an idle time → what the device waits for. */
@@ -26,9 +35,9 @@ export const IDLE_CAUSES = Object.freeze({
 
 /** Lower bound → what it is of. */
 const BOUNDS = Object.freeze({
-  path: "the longest chain of ops takes as long with no waiting",
-  work: "all work shared evenly by the devices takes as long",
-  memory: "no device has room for all of a chain, which takes as long with one transfer",
+  path: "the longest chain of ops takes that long even if nothing waits",
+  work: "the devices need that long for the work even if they share it evenly",
+  memory: "no device has room for all of a chain, which takes that long with one transfer",
 });
 
 /** Class of bytes → its words. */
@@ -74,7 +83,7 @@ export function boundSentence(step) {
   }
   const names = /** @type {(keyof typeof BOUNDS)[]} */ (Object.keys(bounds));
   const largest = names.reduce((so, one) => (bounds[one] > bounds[so] ? one : so));
-  const head = `The lower bound is ${formatTime(boundUs)}: ${BOUNDS[largest]}.`;
+  const head = `No placement can be faster than ${formatTime(boundUs)}: ${BOUNDS[largest]}.`;
   const moreUs = step.stepTimeUs - boundUs;
   if (moreUs < 0.0005 * step.stepTimeUs) {
     return step.feasible ? `${head} This step reaches it.` : head;
@@ -83,8 +92,8 @@ export function boundSentence(step) {
     .map((cause, index) => ({ cause: /** @type {keyof typeof CAUSES} */ (cause), us: times[index] }))
     .filter(({ cause, us }) => cause !== "compute" && us / step.stepTimeUs >= 0.005)
     .sort((one, other) => other.us - one.us)
-    .map(({ cause, us }) => `${CAUSES[cause].label.toLowerCase()} ${formatTime(us)}`);
-  const rest = parts.length > 0 ? `Besides computing, its critical chain has ${listed(parts)}` : "Its critical chain only computes";
+    .map(({ cause, us }) => `${formatTime(us)} on ${SPENT_ON[cause]}`);
+  const rest = parts.length > 0 ? `Besides computing, its critical chain spends ${listed(parts)}` : "Its critical chain only computes";
   return `${head} This step takes ${formatTime(moreUs)} more. ${rest}.`;
 }
 

@@ -18,7 +18,7 @@ import { NONE } from "./step.js";
 
 const LONGEST_NAME = 48;
 /** A device that runs less than this share of the step is said to have nothing to do, not to wait. */
-const LEAST_BUSY = 0.05;
+const LEAST_BUSY = 0.1;
 const LEAST_SHARE = 0.005;
 
 /**
@@ -53,7 +53,7 @@ export function verdict({ name = "", stepTimeUs, feasible, rivals, lowerBoundUs,
  * @returns {string} empty if no device that is used idles
  */
 export function waitingWords(step, labels, groupName) {
-  const { busy_us: busy, rest_us: rest, sending_us: sending } = step.texts;
+  const { busy_us: busy } = step.texts;
   const idle = idleOfDevices(step);
   const inUse = areMany(labels.length) ? devicesInUse(step) : busy.map((us) => us > 0);
   const unused = unusedWords(labels.filter((_, device) => !inUse[device]), labels.length);
@@ -61,10 +61,7 @@ export function waitingWords(step, labels, groupName) {
   const most = used.reduce((/** @type {typeof used[number] | null} */ so, one) => (so && so.us >= one.us ? so : one), null);
   const parts = [];
   if (most) {
-    const share = (/** @type {number} */ us) => formatShare(us / step.stepTimeUs);
-    const rests = rest[most.device] > 0 ? `, rests ${share(rest[most.device])}` : "";
-    const sends = sending[most.device] > 0 ? `, sends ${share(sending[most.device])}` : "";
-    parts.push(`${labels[most.device]} is busy ${share(busy[most.device])}${rests}${sends} and idles ${share(most.us)}${reasons(step, most, labels, groupName)}`);
+    parts.push(`${labels[most.device]} idles ${formatShare(most.us / step.stepTimeUs)} of the step${reasons(step, most, labels, groupName)}`);
   }
   return [...parts, ...(unused ? [unused] : [])].join("; ");
 }
@@ -77,19 +74,19 @@ export function waitingWords(step, labels, groupName) {
  */
 function reasons(step, idle, labels, groupName) {
   const words = {
-    input: `while ${computingDevice(step, idle, labels)} computes them`,
-    link: "while they are on a link",
-    order: "while they stand in a queue",
+    input: `while ${computingDevice(step, idle, labels)} computes its inputs`,
+    link: "while its inputs are on a link",
+    order: "while its inputs stand in a queue",
     end: "after its last op",
   };
   const causes = idle.causes.filter(({ us }) => us >= LEAST_SHARE * step.stepTimeUs);
   const parts = causes.map(({ name, us }) => ({ name, words: `${formatShare(us / step.stepTimeUs)} ${words[name]}` }));
   const waits = parts.filter(({ name }) => name !== "end");
   if (waits.length === 0) {
-    return ` ${words.end}`;
+    return `, ${words.end}`;
   }
   const most = mostWaitedFor(step, idle, groupName);
-  const inputs = `, waiting for inputs${most ? `, mostly those from ${cutName(most, LONGEST_NAME)}` : ""}`;
+  const inputs = most ? `, mostly to wait for ${cutName(most, LONGEST_NAME)}` : "";
   const end = waits.length < parts.length ? [parts.find(({ name }) => name === "end")] : [];
   return `${inputs}: ${[...waits, ...end].map((part) => part?.words).join(", ")}`;
 }

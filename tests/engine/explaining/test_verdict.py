@@ -9,6 +9,7 @@ import pytest
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs, CostSource
 from engine.explaining.model_error import ESTIMATED, GIVEN, MEASURED, error_of
+from engine.explaining.trade import Trade, trade_sentence
 from engine.explaining.verdict import Verdict, VerdictKind, verdict_of
 from engine.graphs.graph import ComputationGraph
 from engine.problem import Budget, PlacementProblem, RunContext
@@ -114,6 +115,32 @@ def test_the_trade_adds_up_to_the_step() -> None:
     assert trade.transfers_us == pytest.approx(10)
     assert trade.resting_us == pytest.approx(REST_US)
     assert trade.waiting_us == 0
+    assert verdict.one_device_trade == Trade(2000, 0, 0, pytest.approx(2 * REST_US))
+    assert verdict.trade_sentence == "", "it does not pay"
+
+
+def test_a_split_says_what_it_saves_and_what_it_pays_for_that() -> None:
+    verdict = judged(problem_of([1000.0, 1000.0, 10.0], [(0, 2), (1, 2)], output_bytes=760_000), [0, 1, 0])
+    alone, trade = verdict.one_device_trade, verdict.trade
+    assert alone is not None and verdict.gain is not None
+    assert alone.step_time_us == verdict.one_device_us == pytest.approx(2010 + 3 * REST_US)
+    assert alone.step_time_us - trade.step_time_us == pytest.approx(verdict.gain * alone.step_time_us)
+    assert (alone.waiting_us - trade.waiting_us, trade.transfers_us - alone.transfers_us) == pytest.approx((1000, 125))
+    assert verdict.trade_sentence == (
+        "It saves 902 µs of the 2.03 ms on one device: 1.00 ms less waiting for the device and 17.1 µs less launching "
+        "ops, for 125 µs more transfers."
+    )
+    assert verdict.to_json()["trade_sentence"] == verdict.trade_sentence
+
+
+def test_small_parts_of_a_trade_are_not_named() -> None:
+    alone = Trade(computing_us=900, transfers_us=0, waiting_us=100, resting_us=5)
+    faster = Trade(computing_us=600, transfers_us=3, waiting_us=0, resting_us=80)
+    assert trade_sentence(faster, alone) == (
+        "It saves 322 µs of the 1.00 ms on one device: 300 µs less computing and 100 µs less waiting for the device, "
+        "for 75.0 µs more launching ops."
+    )
+    assert trade_sentence(Trade(899, 0, 98, 3), alone) == "It saves 5.00 µs of the 1.00 ms on one device."
 
 
 @pytest.mark.parametrize(
