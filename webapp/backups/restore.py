@@ -18,7 +18,6 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
 
 from webapp.backups.archive import FILE_FOLDERS, ArchiveReader, Manifest
@@ -29,12 +28,11 @@ from webapp.backups.rows import columns_of, insert, reset_sequences
 from webapp.backups.schema import (
     TableModel,
     applied_migrations,
-    current_names,
     first_with_rows,
     migrate_to,
+    migrations_of_backup,
     name_of,
     record_names,
-    require_known,
     tables_at,
 )
 from webapp.jobs.reaper import queue_all_again
@@ -78,8 +76,7 @@ def restore(path: Path, *, keep_schema: bool = False) -> RestoreReport:
 
 def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) -> RestoreReport:
     manifest = archive.manifest
-    migrations = current_names(manifest.migrations, MigrationLoader(connection))
-    require_known(migrations, MigrationLoader(connection), "the backup")
+    migrations = migrations_of_backup(manifest)
     _require_empty(data_folder)
     if archive.files_bytes > shutil.disk_usage(data_folder).free:
         raise BackupError(f"the files of the backup take {archive.files_bytes} bytes; {data_folder} has less space")

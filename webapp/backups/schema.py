@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.apps import apps as current_apps
 from django.db import connection, models
 from django.db.migrations.exceptions import IrreversibleError
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from webapp.backups.archive import Manifest
 from webapp.backups.failure import BackupError
-from webapp.workers.version import Migrations
+from webapp.workers.migration_names import Migrations, TooOldError, applied_names, own_migrations, present_names
 
 TableModel = type[models.Model]
 
@@ -28,25 +28,28 @@ OF_THIS_INSTALLATION = frozenset(
 
 
 def applied_migrations() -> list[tuple[str, str]]:
-    """The migrations of the database. Raises BackupError if it has some that this code does not have."""
-    loader = MigrationLoader(connection)
-    ours = {app.label for app in current_apps.get_app_configs()}
-    applied = sorted(node for node in loader.applied_migrations if node[0] in ours)
-    require_known(applied, loader, "the database")
-    return applied
+    """The migrations of the database. Raises BackupError if it is too old, or has some that this code does not have."""
+    try:
+        applied = applied_names(connection)
+    except TooOldError as error:
+        raise BackupError(str(error)) from None
+    return _known(applied, "the database")
 
 
-def require_known(migrations: Migrations, loader: MigrationLoader, what: str) -> None:
-    """Raise BackupError for migrations that this code does not have."""
-    unknown = sorted(f"{app}.{name}" for app, name in migrations if (app, name) not in loader.graph.nodes)
+def migrations_of_backup(manifest: Manifest) -> list[tuple[str, str]]:
+    """The migrations that its rows fit, under their names of this version. Raises BackupError as for a database."""
+    try:
+        migrations = present_names(manifest.migrations, "the backup")
+    except TooOldError as error:
+        raise BackupError(str(error)) from None
+    return _known(migrations, "the backup")
+
+
+def _known(migrations: Migrations, what: str) -> list[tuple[str, str]]:
+    unknown = sorted(".".join(node) for node in migrations if node not in own_migrations())
     if unknown:
         raise BackupError(f"{what} is of a newer version ({', '.join(unknown[:3])}): use that version or a later one")
-
-
-def current_names(migrations: Migrations, loader: MigrationLoader) -> list[tuple[str, str]]:
-    """The migrations under their names of this version: those of apps that were joined have others than before."""
-    renamed = {old: key for key, migration in loader.disk_migrations.items() for old in migration.replaces}
-    return sorted({renamed.get(node, node) for node in migrations})
+    return sorted(migrations)
 
 
 def name_of(table: TableModel) -> str:
@@ -70,7 +73,6 @@ def is_of_installation(model: TableModel) -> bool:
 def migrate_to(migrations: Migrations) -> None:
     """Bring the tables, which are empty, to that state, forwards or backwards. Raises BackupError."""
     executor = MigrationExecutor(connection)
-    require_known(migrations, executor.loader, "the backup")
     apps = {app for app, _ in migrations}
     unwanted: Iterable[tuple[str, Any]] = {
         (app, None) for app in executor.loader.migrated_apps if app not in apps and _has_tables(executor, app)
@@ -82,13 +84,14 @@ def migrate_to(migrations: Migrations) -> None:
 
 
 def record_names(migrations: Migrations) -> None:
-    """Record exactly `migrations` as those of the database, under the names that older code has for them."""
+    """Record exactly `migrations` as those of the database, with all that they stand for: older code has other names."""
+    wanted = set(migrations).union(*(own_migrations().get(node, ()) for node in migrations))
     recorder = MigrationRecorder(connection)
-    ours = {app.label for app in current_apps.get_app_configs()} | {app for app, _ in migrations}
-    recorded = {node for node in recorder.applied_migrations() if node[0] in ours}
-    for app, name in recorded.difference(migrations):
+    apps = {app for app, _ in [*own_migrations(), *wanted]}
+    recorded = {node for node in recorder.applied_migrations() if node[0] in apps}
+    for app, name in recorded - wanted:
         recorder.record_unapplied(app, name)
-    for app, name in set(migrations).difference(recorded):
+    for app, name in wanted - recorded:
         recorder.record_applied(app, name)
 
 

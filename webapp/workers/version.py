@@ -1,25 +1,20 @@
 """The version of the code and of the database. A worker takes jobs only where they are the same."""
 
 import hashlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
 from django.db import connection as default_connection
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from engine import api
+from webapp.workers.migration_names import Migrations, applied_names, own_migrations
 from webapp.workers.models import DatabaseVersion
 
 DIGEST_LENGTH = 8
-
-Migrations = Collection[tuple[str, str]]
-"""(app, name)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Version:
 @cache
 def code_version() -> Version:
     """The version of the code that this process has loaded."""
-    return Version(api.VERSION, _digest(_own_migrations()))
+    return Version(api.VERSION, _digest(own_migrations()))
 
 
 def has_table(model: type[models.Model], connection: BaseDatabaseWrapper = default_connection) -> bool:
@@ -62,7 +57,7 @@ def record_version(connection: BaseDatabaseWrapper) -> Version | None:
     """Store the version of this code with the schema that the database has; None without a table for it."""
     if not has_table(DatabaseVersion, connection):
         return None  # migrated to a state before this table
-    version = Version(api.VERSION, _digest(_applied_migrations(connection)))
+    version = Version(api.VERSION, _digest(applied_names(connection)))
     columns = {"version": version.version, "schema": version.schema, "recorded_at": Now()}
     DatabaseVersion.objects.using(connection.alias).update_or_create(id=1, defaults=columns)
     return version
@@ -70,21 +65,8 @@ def record_version(connection: BaseDatabaseWrapper) -> Version | None:
 
 def unknown_migrations(connection: BaseDatabaseWrapper) -> list[str]:
     """The migrations of the database that this code does not have; it is newer then."""
-    unknown = set(_applied_migrations(connection)).difference(_own_migrations())
+    unknown = set(applied_names(connection)).difference(own_migrations())
     return sorted(f"{app}.{name}" for app, name in unknown)
-
-
-@cache
-def _own_migrations() -> frozenset[tuple[str, str]]:
-    loader = MigrationLoader(None)
-    return frozenset(loader.disk_migrations)
-
-
-def _applied_migrations(connection: BaseDatabaseWrapper) -> Migrations:
-    """Those of the apps that this code has: a database may be shared with others."""
-    apps = {app for app, _ in _own_migrations()}
-    applied = MigrationRecorder(connection).applied_migrations()
-    return frozenset((app, name) for app, name in applied if app in apps)
 
 
 def _digest(migrations: Migrations) -> str:
