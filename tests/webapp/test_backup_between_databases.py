@@ -12,10 +12,9 @@ import pytest
 
 from tests.chaos.services import MissingServiceError, PostgreSQL
 from tests.supervisor.started import ROOT
+from tests.webapp.older_installation import BACKUP
 from webapp.backups.backup import back_up
 from webapp.backups.restore import restore
-
-OLDER = Path(__file__).parent / "older"
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def test_a_backup_goes_from_one_to_the_other_and_back(
     postgresql: PostgreSQL, tmp_path: Path, transactional_db: None
 ) -> None:
     of_postgresql, of_sqlite = tmp_path / "postgresql.zip", tmp_path / "sqlite.zip"
-    restore_and_back_up(postgresql, tmp_path / "other", OLDER / "backup-before-0.2.0.zip", of_postgresql)
+    restore_and_back_up(postgresql, tmp_path / "other", BACKUP, of_postgresql)
     restore(of_postgresql)
     back_up(of_sqlite)
     assert contents(of_postgresql) == contents(of_sqlite)

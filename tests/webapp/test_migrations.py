@@ -1,162 +1,118 @@
-"""An application that is brought up to date finds what an older one has stored."""
+"""An application that is brought up to date knows what an older one has stored, or says which version to use first."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.db import connection, models
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
-from tests.engine.policies.small_policies import changed, small_card, small_policy
-from webapp.measuring.models import Calibration, MeasuredPlacement, Profile, StepMeasurement
-from webapp.policies import lifecycle
-from webapp.policies.models import Policy
-from webapp.policies.summary import PolicySummary
-from webapp.policies.training_plan import TrainingPlan
-from webapp.runs.models import KeptPolicy, Run
+from tests.webapp.older_installation import MIGRATIONS_OF_0_2_0
+from webapp.backups.failure import BackupError
+from webapp.backups.schema import applied_migrations
+from webapp.workers import migration_names
+from webapp.workers.migration_names import NAMED_ANEW, own_migrations, present_names
+from webapp.workers.models import DatabaseVersion
 from webapp.workers.version import code_version, database_version, unknown_migrations
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+FILES = sorted(Path(migration_names.__file__).parents[1].glob("*/migrations/0*.py"))
+SINCE_0_2_0 = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs", "0016_verdict")]
+"""as checkouts had them before the migrations were squashed"""
+OF_A_CHECKOUT = [*MIGRATIONS_OF_0_2_0, *NAMED_ANEW, *SINCE_0_2_0]
+OF_0_1_0 = [
+    ("projects", "0001_initial"),
+    ("graphs", "0001_initial"),
+    ("graphs", "0002_options"),
+    ("profiles", "0001_initial"),
+    *[(app, name) for app, name in MIGRATIONS_OF_0_2_0 if app == "policies" and name <= "0005_file_version"],
+    *[(app, name) for app, name in MIGRATIONS_OF_0_2_0 if app in ("runs", "comparisons") and name <= "0003_policy"],
+]
 
-PLAN: dict[str, Any] = {
-    "families": ["nmt"],
-    "graphs": [],
-    "held_out": [],
-    "clusters": ["2xK80", "c" * 50],
-    "seconds": 9.0,
-    "seed": 0,
-}
-MIGRATIONS = sorted(Path(lifecycle.__file__).parents[1].glob("*/migrations/0*.py"))
+
+def record(names: list[tuple[str, str]]) -> None:
+    """Have the database name these migrations and no others, until the test's changes are rolled back."""
+    assert connection.in_atomic_block
+    recorder = MigrationRecorder(connection)
+    recorder.migration_qs.all().delete()
+    for name in names:
+        recorder.record_applied(*name)
 
 
-@pytest.fixture
-def before_summaries() -> Iterator[Any]:
-    """The policies of a database from before there were summaries."""
+def recorded() -> set[tuple[str, str]]:
+    """The migrations that the database names."""
+    return set(MigrationRecorder(connection).applied_migrations())
+
+
+def plan() -> list[tuple[str, str]]:
+    """The migrations that would be applied."""
     executor = MigrationExecutor(connection)
-    executor.migrate([("policies", "0001_initial")])
-    policies = executor.loader.project_state([("policies", "0001_initial")]).apps.get_model("policies", "Policy")
-    yield policies.objects
-    if MigrationExecutor(connection).recorder.migration_qs.filter(app="policies", name="0002_summary").exists():
-        return
-    policies.objects.all().delete()  # what it stumbles over is not in the way of the other tests
-    _bring_up_to_date()
+    found = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return sorted((migration.app_label, migration.name) for migration, _ in found)
 
 
-def _bring_up_to_date() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+def test_every_app_has_one_migration_up_to_0_2_0_and_at_most_one_since() -> None:
+    apps = [path.parents[1].name for path in FILES]
+    first = {path.parents[1].name for path in FILES if path.stem == "0001_tables_of_0_2_0"}
+    assert first == set(apps)
+    assert max(apps.count(app) for app in first) == 2
 
 
-def older_card(*, without: tuple[str, ...]) -> dict[str, Any]:
-    """The small card, its held-out rows (and itself) without some fields."""
-    card: dict[str, Any] = small_card().to_json()
-    card["held_out"] = [_without(row, without) for row in card["held_out"]]
-    return _without(card, without)
+def test_they_stand_for_each_former_one_once() -> None:
+    former = [node for replaced in own_migrations().values() for node in replaced]
+    assert sorted(former) == sorted([*MIGRATIONS_OF_0_2_0, *SINCE_0_2_0])
+    assert set(NAMED_ANEW.values()) <= set(former)
 
 
-def _without(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in names}
-
-
-def test_cards_and_plans_of_every_age_get_their_summaries(before_summaries: Any) -> None:
-    made: dict[str, dict[str, Any]] = {
-        "today's": {"card": older_card(without=())},
-        "without evaluations": {"card": older_card(without=("search_evaluations",))},
-        "with less": {"card": older_card(without=("search_evaluations", "search_seconds", "mean_gap", "families"))},
-        "with little": {"card": {}},
-        "a plan": {"plan": PLAN},
-        "nothing": {},
-    }
-    for name, columns in made.items():
-        before_summaries.create(name=name, **columns)
-    _bring_up_to_date()
-    found = {policy.name: policy.short for policy in Policy.objects.all()}
-    today_s = lifecycle.keep_file("now", Policy.UPLOADED, b"", small_card().to_json()).short
-    assert found["today's"] == today_s
-    assert (found["without evaluations"].search_evaluations, found["without evaluations"].search_seconds) == (0, 1.0)
-    assert found["without evaluations"].mean_gap == today_s.mean_gap
-    assert (found["with less"].mean_gap, found["with less"].families) == (None, ())
-    assert found["with little"] == PolicySummary()
-    assert found["a plan"] == lifecycle.start_training("now", TrainingPlan.from_json(PLAN)).short
-    assert found["nothing"] == PolicySummary()
-
-
-def test_files_of_every_age_get_their_versions(before_summaries: Any) -> None:
-    blobs = {"today's": small_policy().to_bytes(), "an older one": changed("version", 1), "damaged": b"no such file"}
-    for name, blob in blobs.items():
-        policy = before_summaries.create(name=name, digest="0" * 64)
-        policy._meta.apps.get_model("policies", "PolicyFile").objects.create(policy=policy, blob=blob)
-    before_summaries.create(name="without a file")
-    _bring_up_to_date()
-    found = {policy.name: (policy.file_version, policy.is_usable) for policy in Policy.objects.all()}
-    assert found == {
-        "today's": (3, True),
-        "an older one": (1, False),
-        "damaged": (0, False),
-        "without a file": (0, False),
-    }
-
-
-MOVED: dict[tuple[str, str], tuple[str, str]] = {
-    ("profiles", "0001_initial"): ("measuring", "0001_profiles"),
-    ("profiles", "0002_revision"): ("measuring", "0002_revision"),
-    ("profiles", "0003_fruitless_attempts"): ("measuring", "0003_fruitless_attempts"),
-    ("profiles", "0004_deleted_rows"): ("measuring", "0004_deleted_rows"),
-    ("calibrations", "0001_initial"): ("measuring", "0005_calibrations"),
-    ("measurements", "0001_initial"): ("measuring", "0006_measurements"),
-    ("decisions", "0001_kept_policy"): ("runs", "0014_kept_policy"),
-}
-"""migration of an app that is no more → the one that has taken its place"""
-
-
-def test_tables_of_apps_that_were_joined_stay_as_they_are(run: Run) -> None:
-    """A database from before: its migrations have the names of the former apps."""
-    recorder = MigrationExecutor(connection).recorder
-    applied = recorder.applied_migrations()
-    for former, present in MOVED.items():
-        assert former in applied
-        recorder.record_unapplied(*present)
-    graph = run.graph
-    measurement = StepMeasurement.objects.create(graph=graph, cluster=run.cluster, rounds=1, steps=1)
-    kept: list[models.Model] = [
-        Profile.objects.create(graph=graph),
-        Calibration.objects.create(),
-        measurement,
-        MeasuredPlacement.objects.create(measurement=measurement, position=0, words="one", device_of_group=[0]),
-        KeptPolicy.objects.create(run=run, policy=b"policy"),
-    ]
+def test_a_database_of_0_2_0_lacks_what_came_since() -> None:
+    record(MIGRATIONS_OF_0_2_0)
     assert unknown_migrations(connection) == []
-    executor = MigrationExecutor(connection)
-    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+    assert plan() == [("jobs", "0002_worked_seconds"), ("runs", "0002_prefer_and_verdict")]
+
+
+def test_a_database_of_a_checkout_after_0_2_0_is_up_to_date() -> None:
+    record(OF_A_CHECKOUT)
+    assert unknown_migrations(connection) == []
+    assert plan() == []
+    DatabaseVersion.objects.all().delete()
     call_command("migrate", verbosity=0)
-    assert set(MOVED.values()) <= set(recorder.applied_migrations())
     assert database_version() == code_version()
-    for row in kept:
-        assert type(row)._default_manager.get(pk=row.pk) == row
-    former_tables = {f"{app}_" for app, _ in MOVED}
-    assert all(type(row)._meta.db_table.startswith(tuple(former_tables)) for row in kept)
+    assert recorded() == {*OF_A_CHECKOUT, *own_migrations()}
 
 
-def test_a_database_from_before_the_apps_were_joined_gets_all_that_it_lacks(run: Run) -> None:
-    """Django leaves out what comes before a migration that counts as applied."""
-    recorder = MigrationExecutor(connection).recorder
-    lacks = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs", "0016_verdict")]
-    gone = [*MOVED.values(), *lacks]
-    for node in gone:
-        recorder.record_unapplied(*node)
-    try:
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        assert sorted((each.app_label, each.name) for each, _ in plan) == lacks
-    finally:
-        for node in gone:
-            recorder.record_applied(*node)
+def test_so_is_its_backup_which_names_the_joined_apps_alone() -> None:
+    names = [name for name in OF_A_CHECKOUT if name not in NAMED_ANEW.values()]
+    assert present_names(names, "the backup") == set(own_migrations())
 
 
-@pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: f"{path.parents[1].name}/{path.stem}")
+@pytest.mark.parametrize(
+    ("names", "lacks"),
+    [
+        (OF_0_1_0, "calibrations.0001_initial and 30 more"),
+        ([name for name in MIGRATIONS_OF_0_2_0 if name != ("workers", "0002_machines")], "workers.0002_machines"),
+        ([name for name in OF_A_CHECKOUT if name != ("runs", "0016_verdict")], "runs.0016_verdict"),
+    ],
+    ids=["0.1.0", "shortly before 0.2.0", "between two versions"],
+)
+def test_an_older_database_is_refused_in_one_line_and_stays_as_it_is(names: list[tuple[str, str]], lacks: str) -> None:
+    record(names)
+    tables, before = connection.introspection.table_names(), recorded()
+    line = (
+        f"the database is of no version from 0.2.0 on (it lacks {lacks}): "
+        "take it to version 0.2.0 with that version's code first, as docs/upgrade.md says"
+    )
+    for arguments in ([], ["--check"], ["runs"]):
+        with pytest.raises(CommandError) as refused:
+            call_command("migrate", *arguments, verbosity=0)
+        assert str(refused.value) == line
+    with pytest.raises(BackupError) as refused_too:
+        applied_migrations()
+    assert str(refused_too.value) == line
+    assert (connection.introspection.table_names(), recorded()) == (tables, before)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parents[1].name}/{path.stem}")
 def test_a_migration_needs_no_code_that_may_change_after_it(path: Path) -> None:
     nodes = list(ast.walk(ast.parse(path.read_text())))
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

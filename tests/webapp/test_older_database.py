@@ -1,121 +1,142 @@
-"""A database and a data folder of version 0.1.0 open: nothing of its runs, policies and comparisons is lost.
-
-`older/` was made by that version: two graphs; runs that are done, failed, cancelled, queued and half-way, with a
-checkpoint; policies that are trained, queued and half-way, with a state; comparisons, one of them half-way; and what
-their addresses answered. Files of weights and states are cut off after their first thousand bytes.
-"""
+"""A database and a data folder of version 0.2.0 open, and nothing in them is lost."""
 
 import hashlib
 import json
+import os
+import re
 import shutil
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, models
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection, models, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
+from tests.webapp import older_installation
 from tests.webapp.downloads import content_of
-from webapp.comparisons.models import ComparedRun, Comparison
+from tests.webapp.older_installation import ANSWERS, BACKUP, MIGRATIONS_OF_0_2_0, ROWS, StoredTable
+from webapp.backups.archive import ArchiveReader
+from webapp.backups.schema import name_of, record_names
+from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
-from webapp.jobs.models import Event, SavedState
+from webapp.measuring.models import StepMeasurement
+from webapp.placements.models import Placement
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.workers.migration_names import own_migrations
+from webapp.workers.version import code_version, database_version
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
-
-OLDER = Path(__file__).parent / "older"
-TABLES: dict[str, Any] = json.loads((OLDER / "database.json").read_text())
-ANSWERS: dict[str, Any] = json.loads((OLDER / "answers.json").read_text())
-VERSION_0_1_0: list[tuple[str, str]] = [
-    ("projects", "0001_initial"),
-    ("graphs", "0002_options"),
-    ("measuring", "0001_profiles"),
-    ("policies", "0005_file_version"),
-    ("runs", "0003_policy"),
-    ("comparisons", "0003_policy"),
-]
-OF_0_3_0 = ("prefer", "result", "devices_used", "crossing_edges", "verdict", "simplest")
-"""fields that rows of comparisons and runs have had since"""
-LARGEST_WHOLE = 1500
+ROOT = Path(__file__).parents[2]
+SINCE_0_2_0 = {
+    "run.json": ("prefer", "result"),
+    "comparison.json": ("verdict", "devices_used", "crossing_edges", "simplest"),
+}
+"""fields of answers, or of their rows, that version 0.2.0 did not have"""
+LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
+NEW_COLUMNS = {
+    "runs_run": {"prefer": "fastest", "verdict": None},
+    "jobs_turn": {"worked_at": None, "worked_seconds": 0.0},
+}
+"""table → columns that version 0.2.0 did not have, with what its rows get"""
+NAMED_ANEW = ("comparisons_member_comparison_id_9085c059", "comparisons_comparedrun_comparison_id_3829bb48")
+"""the name of an index in a database of 0.2.0, whose table had another name before, and in a new database"""
+
+
+@pytest.fixture(scope="module")
+def database_0_2_0(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the database."""
+    path = tmp_path_factory.mktemp("older") / "placeto.sqlite3"
+    older_installation.write_database(path)
+    return path
 
 
 @pytest.fixture
-def older(data_folder: Path) -> Iterator[None]:
-    """The tables as they were, brought up to date; and the files."""
+def older(database_0_2_0: Path, data_folder: Path) -> Iterator[None]:
+    """The test's database with the tables, names and rows of that file, brought up to date; and the files."""
     executor = MigrationExecutor(connection)
-    executor.migrate([*VERSION_0_1_0, ("jobs", None)])
-    apps = executor.loader.project_state(VERSION_0_1_0).apps
-    _fill({model._meta.db_table: model for model in apps.get_models()})
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
-    shutil.copytree(OLDER / "graphs", data_folder / "graphs")
-    yield
+    first = [node for node in own_migrations() if node[1].startswith("0001")]
+    executor.migrate(first)
+    models_then = executor.loader.project_state(first).apps.get_models()
+    try:
+        record_names(MIGRATIONS_OF_0_2_0)
+        _fill({model._meta.db_table: model for model in models_then}, older_installation.tables_in(database_0_2_0))
+        call_command("migrate", verbosity=0)
+        _write_files(data_folder)
+        yield
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
 
 
-def _fill(tables: dict[str, type[models.Model]]) -> None:
-    with connection.cursor() as cursor:
-        for name, table in TABLES.items():
-            fields = {field.column: field for field in tables[name]._meta.local_concrete_fields}
-            kinds = [fields[column] for column in table["columns"]]
-            places = ", ".join(["%s"] * len(kinds))
-            statement = f"INSERT INTO {name} ({', '.join(table['columns'])}) VALUES ({places})"
-            rows = [[_stored(kind, value) for kind, value in zip(kinds, row, strict=True)] for row in table["rows"]]
-            cursor.executemany(statement, rows)
+def _fill(models_then: dict[str, type[models.Model]], tables: dict[str, StoredTable]) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in models_then.keys() & tables.keys():
+            table = tables[name]
+            fields = {field.column: field for field in models_then[name]._meta.local_concrete_fields}
+            places = ", ".join(["%s"] * len(table.columns))
+            rows = [
+                [_stored(fields[column], value) for column, value in zip(table.columns, row, strict=True)]
+                for row in table.rows
+            ]
+            if name == "workers_databaseversion":
+                cursor.execute(f"DELETE FROM {name}")
+            cursor.executemany(f"INSERT INTO {name} ({', '.join(table.columns)}) VALUES ({places})", rows)
 
 
 def _stored(field: object, value: Any) -> Any:
     """As the database takes it: the file has what SQLite had."""
-    if value is None:
-        return None
-    if isinstance(field, models.BooleanField):
-        return bool(value)
-    return bytes.fromhex(value) if isinstance(field, models.BinaryField) else value
+    return bool(value) if value is not None and isinstance(field, models.BooleanField) else value
 
 
-def _number_of_rows(table: str) -> int:
-    return len(TABLES[table]["rows"])
+def _write_files(data_folder: Path) -> None:
+    archive = ArchiveReader(BACKUP)
+    for name in archive.files():
+        path = data_folder / name.removeprefix("files/")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"".join(archive.pieces(name)))
+    archive.close()
 
 
-def test_every_row_is_there(older: None) -> None:
-    assert Event.objects.count() == _number_of_rows("runs_event") + _number_of_rows("policies_policyevent")
-    assert SavedState.objects.count() == _number_of_rows("runs_checkpoint") + _number_of_rows("policies_trainingstate")
-    kinds = {
-        Run: "runs_run",
-        Policy: "policies_policy",
-        Comparison: "comparisons_comparison",
-        ComparedRun: "comparisons_member",
-        Graph: "graphs_graph",
-    }
-    for model, table in kinds.items():
-        assert model._default_manager.count() == _number_of_rows(table)
+@pytest.mark.usefixtures("transactional_db")
+def test_every_row_is_there(older: None, client: Client) -> None:
+    tables = {name_of(model): model for model in apps.get_models()}
+    assert {name: tables[name]._base_manager.count() for name in ROWS} == ROWS
+    assert all(ROWS.values()), "each table has rows in the fixture"
+    assert {run.status for run in Run.objects.all()} == {Run.QUEUED, Run.RUNNING, Run.DONE, Run.FAILED, Run.CANCELLED}
+    for job in (Run.objects.get(status=Run.RUNNING), Policy.objects.get(status=Policy.RUNNING)):
+        assert job.saved_state is not None
+        assert len(bytes(job.saved_state.state)) == 1000
+    assert database_version() == code_version()
+    assert {address: _page(client, address) for address in _pages()} == dict.fromkeys(_pages(), 200)
 
 
-def test_what_the_events_take_is_estimated(older: None) -> None:
-    for job in [*Run.objects.all(), *Policy.objects.all()]:
-        assert 0.2 * job.event_bytes <= sum(len(event.data) for event in job.events) <= job.event_bytes
+def _pages() -> list[str]:
+    addresses = ["/", "/projects/", "/policies/", "/machine/", "/status/"]
+    for model in (Project, Graph, Run, Policy, Comparison):
+        addresses += [f"/{model._meta.app_label}/{row.pk}/" for row in model._default_manager.all()]
+    return [*addresses, *(f"/measurements/{row.pk}/" for row in StepMeasurement.objects.all())]
 
 
-def test_every_state_belongs_to_its_job(older: None) -> None:
-    [half_way] = Run.objects.filter(status=Run.RUNNING)
-    checkpoint = half_way.saved_state
-    assert checkpoint is not None
-    assert (checkpoint.seq, checkpoint.identity) == (half_way.last_seq, "")
-    [training] = Policy.objects.filter(status=Policy.RUNNING)
-    state = training.saved_state
-    assert state is not None
-    assert len(state.identity) == 64
-    assert {len(bytes(each.state)) for each in (checkpoint, state)} == {1000}
+def _page(client: Client, address: str) -> int:
+    return client.get(address).status_code
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("transactional_db")
 def test_every_address_answers_as_before(older: None, client: Client) -> None:
     others = {address: answer for address in ANSWERS if (answer := _ask(client, address)) != ANSWERS[address]}
     assert others == {}
+    assert Placement.objects.count() == 2
 
 
 def _ask(client: Client, address: str) -> list[Any]:
@@ -129,34 +150,48 @@ def _answer(address: str, content_type: str, content: bytes) -> Any:
     if not content_type.startswith("application/json"):
         return hashlib.sha256(content).hexdigest()
     value = json.loads(content)
-    if address.endswith("/comparison.json"):
-        value = [{key: row[key] for key in row if key not in OF_0_3_0} for row in value["rows"]]
+    since = SINCE_0_2_0.get(address.rpartition("/")[2], ())
+    for fields in [value, *value.get("rows", ())] if since else []:
+        for field in since:
+            fields.pop(field, None)
     if address.endswith("/state.json"):
-        value.pop("left_seconds", None)  # the same
-    if address.endswith("/run.json"):
-        value = {key: value[key] for key in value if key not in OF_0_3_0}
-    if address.endswith("/report.json"):
-        value.pop("step_time_source")  # which 0.2.0 added
-    if len(json.dumps(value)) <= LARGEST_WHOLE:
-        return value
-    return {"sha256": hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}
+        value.pop("left_seconds", None)  # the same at no two moments
+    text = json.dumps(value, sort_keys=True)
+    return value if len(text) <= LARGEST_WHOLE else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def test_every_page_opens(older: None, client: Client) -> None:
-    addresses = ["/", "/policies/"]
-    addresses += [f"/projects/{project.id}/" for project in Project.objects.all()]
-    addresses += [f"/graphs/{graph.id}/" for graph in Graph.objects.all()]
-    addresses += [f"/runs/{run.id}/" for run in Run.objects.all()]
-    addresses += [f"/policies/{policy.id}/" for policy in Policy.objects.all()]
-    addresses += [f"/comparisons/{comparison.id}/" for comparison in Comparison.objects.all()]
-    assert {address: client.get(address).status_code for address in addresses} == dict.fromkeys(addresses, 200)
+@pytest.mark.slow
+def test_its_file_is_brought_to_the_tables_of_a_new_one(database_0_2_0: Path, tmp_path: Path) -> None:
+    new, old = tmp_path / "new.sqlite3", tmp_path / "old.sqlite3"
+    shutil.copy(database_0_2_0, old)
+    for path in (new, old):
+        _migrate(path, tmp_path)
+    assert _schema(old) == _schema(new)
+    before, after = older_installation.tables_in(database_0_2_0), older_installation.tables_in(old)
+    for name in before.keys() - {"django_migrations", "workers_databaseversion"}:
+        added = NEW_COLUMNS.get(name, {})
+        assert set(after[name].columns) == {*before[name].columns, *added}
+        assert _rows(after[name]) == [row | added for row in _rows(before[name])]
 
 
-def test_going_back_loses_nothing_either(older: None) -> None:
-    MigrationExecutor(connection).migrate([*VERSION_0_1_0, ("jobs", None)])
-    with connection.cursor() as cursor:
-        for table in TABLES:
-            cursor.execute(f"SELECT COUNT(*) FROM {table}")
-            assert cursor.fetchone()[0] == _number_of_rows(table)
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+def _migrate(path: Path, folder: Path) -> None:
+    environment = {**os.environ, "PLACETO_DATA": str(folder), "DATABASE_URL": f"sqlite:///{path}"}
+    command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=60)
+
+
+def _rows(table: StoredTable) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def _schema(path: Path) -> dict[str, list[str]]:
+    """What makes each index; of each table its name, columns and constraints, sorted: their order may differ."""
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    named = {name.replace(*NAMED_ANEW): sql.replace(*NAMED_ANEW) for name, sql in rows}
+    return {name: _parts(sql) if sql.startswith("CREATE TABLE") else [sql] for name, sql in named.items()}
+
+
+def _parts(sql: str) -> list[str]:
+    start, _, columns = sql.removesuffix(")").partition("(")
+    return [start, *sorted(re.split(r", (?![^(]*\))", columns))]

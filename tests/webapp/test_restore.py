@@ -18,12 +18,13 @@ from django.test import Client
 from django.utils.timezone import now
 
 from engine import api
+from tests.webapp import older_installation as older
 from webapp.backups.archive import ArchiveWriter, Manifest
 from webapp.backups.backup import back_up
 from webapp.backups.failure import BackupError
 from webapp.backups.restore import restore
 from webapp.backups.rows import lines_of
-from webapp.backups.schema import applied_migrations, tables_at
+from webapp.backups.schema import applied_migrations, name_of, tables_at
 from webapp.graphs.models import Graph
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import Event, SavedState
@@ -36,7 +37,6 @@ from webapp.workers.version import code_version, database_version
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
-OLDER = Path(__file__).parent / "older"
 Change = Callable[[dict[str, bytes], dict[str, Any]], None]
 """changes the entries and the manifest of a backup"""
 
@@ -126,18 +126,11 @@ def test_jobs_that_were_worked_on_are_queued_again(run: Run, data_folder: Path, 
     assert (run.status, run.claim, run.worker, run.attempts, run.fruitless_attempts) == (Run.QUEUED, None, "", 0, 0)
 
 
-@pytest.mark.parametrize("name", ["backup-0.1.0.zip", "backup-before-0.2.0.zip"])
-def test_a_backup_of_an_older_schema_is_brought_up_to_date(name: str, data_folder: Path, client: Client) -> None:
-    """Both were made from `older/`: in the tables of 0.1.0, and in those of the last commit before backups came."""
-    report = restore(OLDER / name)
-    assert (report.files, report.queued_again) == (2, 2)
-    assert {path.name for path in (data_folder / "graphs").iterdir()} == {
-        path.name for path in (OLDER / "graphs").iterdir()
-    }
-    tables = json.loads((OLDER / "database.json").read_text())
-    assert Event.objects.count() == len(tables["runs_event"]["rows"]) + len(tables["policies_policyevent"]["rows"])
-    assert Run.objects.count() == len(tables["runs_run"]["rows"])
-    assert Policy.objects.count() == len(tables["policies_policy"]["rows"])
+def test_a_backup_of_an_older_schema_is_brought_up_to_date(data_folder: Path, client: Client) -> None:
+    report = restore(older.BACKUP)
+    tables = {name_of(table): table for table in tables_at(applied_migrations())}
+    assert {name: tables[name]._base_manager.count() for name in older.ROWS} == older.ROWS
+    assert (report.rows, report.files, report.queued_again) == (sum(older.ROWS.values()), 5, 3)
     pages = [f"/projects/{project.id}/" for project in Project.objects.all()]
     pages += [f"/runs/{run.id}/" for run in Run.objects.all()]
     assert {client.get(page).status_code for page in pages} == {200}
@@ -237,6 +230,10 @@ def _larger(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
 
 def _newer(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
     manifest["migrations"].append(["jobs", "0099_of_tomorrow"])
+
+
+def _too_old(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["migrations"] = [node for node in older.MIGRATIONS_OF_0_2_0 if node != ("graphs", "0006_counts")]
 
 
 def _other_format(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
@@ -349,6 +346,11 @@ REFUSED: list[tuple[Change, str]] = [
     (_unlisted, "is damaged: its entries are not those of its manifest"),
     (_larger, r"is damaged at rows/jobs\.event\.jsonl: use another backup"),
     (_newer, r"^the backup is of a newer version \(jobs\.0099_of_tomorrow\): use that version or a later one$"),
+    (
+        _too_old,
+        r"^the backup is of no version from 0\.2\.0 on \(it lacks graphs\.0006_counts\): "
+        r"take it to version 0\.2\.0 with that version's code first, as docs/upgrade\.md says$",
+    ),
     (_other_format, "is not a backup: its format is 'holiday pictures'"),
     (_later_format, "is of format version '2'; this version reads 1"),
     (_fewer_rows, r"its rows of jobs\.event are not all there"),
@@ -377,16 +379,26 @@ def test_too_little_space_is_seen_first(data_folder: Path, tmp_path: Path, monke
     expect_nothing(data_folder)
 
 
-def test_it_can_leave_the_schema_to_older_code(archive: Path, data_folder: Path) -> None:
-    latest = applied_migrations()
-    with zipfile.ZipFile(OLDER / "backup-0.1.0.zip") as opened:
-        older = json.loads(opened.read("manifest.json"))["migrations"]
-    empty(data_folder)
+def test_it_can_leave_the_schema_to_older_code(data_folder: Path, tmp_path: Path) -> None:
+    """Version 0.2.0 finds its own migrations and the columns that it knows."""
+    before = MigrationRecorder(connection).applied_migrations().keys()
+    older.write_database(tmp_path / "older.sqlite3")
     try:
-        restore(OLDER / "backup-0.1.0.zip", keep_schema=True)
-        recorded = MigrationRecorder(connection).applied_migrations()
-        apps = {app for app, _ in [*latest, *older]}
-        assert sorted([app, name] for app, name in recorded if app in apps) == sorted(older)
+        restore(older.BACKUP, keep_schema=True)
+        recorded = MigrationRecorder(connection).applied_migrations().keys()
+        assert recorded == set(older.MIGRATIONS_OF_0_2_0)
+        for name, table in older.tables_in(tmp_path / "older.sqlite3").items():
+            with connection.cursor() as cursor:
+                columns = [column.name for column in connection.introspection.get_table_description(cursor, name)]
+            assert sorted(columns) == sorted(table.columns), name
     finally:
         call_command("migrate", verbosity=0)
-    assert applied_migrations() == latest
+    assert MigrationRecorder(connection).applied_migrations().keys() == before
+
+
+def test_own_backups_leave_their_schema_too(archive: Path, data_folder: Path) -> None:
+    empty(data_folder)
+    before = MigrationRecorder(connection).applied_migrations().keys()
+    restore(archive, keep_schema=True)
+    assert MigrationRecorder(connection).applied_migrations().keys() == before
+    call_command("migrate", check_unapplied=True, verbosity=0)

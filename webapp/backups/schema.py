@@ -84,7 +84,7 @@ def migrate_to(migrations: Migrations) -> None:
 
 
 def record_names(migrations: Migrations) -> None:
-    """Record exactly `migrations` as those of the database, with all that they stand for: older code has other names."""
+    """Record `migrations`, with all that they stand for, and no others: older code has names of its own."""
     wanted = set(migrations).union(*(own_migrations().get(node, ()) for node in migrations))
     recorder = MigrationRecorder(connection)
     apps = {app for app, _ in [*own_migrations(), *wanted]}
