@@ -43,7 +43,7 @@ SINCE_0_2_0 = {
 """fields of answers, or of their rows, that version 0.2.0 did not have"""
 LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
-NEW_COLUMNS = {
+NEW_COLUMNS: dict[str, dict[str, Any]] = {
     "runs_run": {"prefer": "fastest", "verdict": None},
     "jobs_turn": {"worked_at": None, "worked_seconds": 0.0},
 }

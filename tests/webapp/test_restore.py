@@ -348,8 +348,8 @@ REFUSED: list[tuple[Change, str]] = [
     (_newer, r"^the backup is of a newer version \(jobs\.0099_of_tomorrow\): use that version or a later one$"),
     (
         _too_old,
-        r"^the backup is of no version from 0\.2\.0 on \(it lacks graphs\.0006_counts\): "
-        r"take it to version 0\.2\.0 with that version's code first, as docs/upgrade\.md says$",
+        r"^the backup is too old for this version \(it lacks graphs\.0006_counts\): "
+        r"take it to version 0\.2\.0 first, with the code of commit 3dd8061d, as docs/upgrade\.md says$",
     ),
     (_other_format, "is not a backup: its format is 'holiday pictures'"),
     (_later_format, "is of format version '2'; this version reads 1"),

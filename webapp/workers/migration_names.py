@@ -30,8 +30,8 @@ class TooOldError(Exception):
         first, *others = sorted(lacking)
         more = f" and {len(others)} more" if others else ""
         super().__init__(
-            f"{what} is of no version from 0.2.0 on (it lacks {'.'.join(first)}{more}): "
-            "take it to version 0.2.0 with that version's code first, as docs/upgrade.md says"
+            f"{what} is too old for this version (it lacks {'.'.join(first)}{more}): "
+            "take it to version 0.2.0 first, with the code of commit 3dd8061d, as docs/upgrade.md says"
         )
 
 
