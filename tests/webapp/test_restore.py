@@ -20,7 +20,7 @@ from django.utils.timezone import now
 from engine import api
 from tests.webapp import older_installation as older
 from webapp.backups.archive import ArchiveWriter, Manifest
-from webapp.backups.backup import back_up
+from webapp.backups.backup import back_up, files_of_rows
 from webapp.backups.failure import BackupError
 from webapp.backups.restore import restore
 from webapp.backups.rows import lines_of
@@ -31,6 +31,7 @@ from webapp.jobs.models import Event, SavedState
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.sharing.models import ShareLink
 from webapp.stored_paths import stored_path
 from webapp.workers.models import Worker
 from webapp.workers.version import code_version, database_version
@@ -236,6 +237,10 @@ def _too_old(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
     manifest["migrations"] = [node for node in older.MIGRATIONS_OF_0_2_0 if node != ("graphs", "0006_counts")]
 
 
+def _without_graphs(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["migrations"] = [node for node in manifest["migrations"] if node[0] == "projects"]
+
+
 def _other_format(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
     manifest["format"] = "holiday pictures"
 
@@ -351,6 +356,7 @@ REFUSED: list[tuple[Change, str]] = [
         r"^the backup is too old for this version \(it lacks graphs\.0006_counts\): "
         r"take it to version 0\.2\.0 first, with the code of commit 3dd8061d, as docs/upgrade\.md says$",
     ),
+    (_without_graphs, r"^the backup is damaged: its tables are not those of its migrations$"),
     (_other_format, "is not a backup: its format is 'holiday pictures'"),
     (_later_format, "is of format version '2'; this version reads 1"),
     (_fewer_rows, r"its rows of jobs\.event are not all there"),
@@ -394,6 +400,30 @@ def test_it_can_leave_the_schema_to_older_code(data_folder: Path, tmp_path: Path
     finally:
         call_command("migrate", verbosity=0)
     assert MigrationRecorder(connection).applied_migrations().keys() == before
+
+
+def _without_links(entries: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    """As of a version that had no app of links."""
+    manifest["migrations"] = [node for node in manifest["migrations"] if node[0] != "sharing"]
+    name = "sharing.sharelink"
+    del manifest["rows"][name], manifest["entries"][f"rows/{name}.jsonl"], entries[f"rows/{name}.jsonl"]
+
+
+def test_an_app_that_the_older_version_had_not_has_no_tables_there(archive: Path, data_folder: Path) -> None:
+    empty(data_folder)
+    older_archive = altered(archive, _without_links)
+    try:
+        restore(older_archive, keep_schema=True)
+        assert ShareLink._meta.db_table not in connection.introspection.table_names()
+        assert not any(app == "sharing" for app, _ in applied_migrations())
+    finally:
+        call_command("migrate", verbosity=0)
+    assert ShareLink._meta.db_table in connection.introspection.table_names()
+    assert database_version() == code_version()
+
+
+def test_without_tables_of_graphs_and_profiles_there_are_no_files() -> None:
+    assert list(files_of_rows([Project])) == []
 
 
 def test_own_backups_leave_their_schema_too(archive: Path, data_folder: Path) -> None:

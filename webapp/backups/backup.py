@@ -157,18 +157,17 @@ def entry_of(path: Path) -> str:
 
 def files_of_rows(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
     """Each path that a row may have a file at, and whether the row says that it has one."""
-    by_name = {name_of(table): table for table in tables}
-    graphs = by_name["graphs.graph"]._default_manager.order_by("pk")
-    for key, suffix, file_bytes, times_name in graphs.values_list(
-        "id", "suffix", "file_bytes", "times_name"
-    ).iterator():
-        source, times = Graph(id=key, suffix=suffix).paths
-        yield source, file_bytes > 0
-        yield times, bool(times_name)
-    if "profiles.profile" in by_name:
-        profiles = by_name["profiles.profile"]._default_manager.order_by("pk")
-        for key, status in profiles.values_list("id", "status").iterator():
-            yield Profile(id=key).times_path, status == Profile.DONE
+    for table in tables:
+        rows = table._default_manager.order_by("pk")
+        if name_of(table) == "graphs.graph":
+            columns = rows.values_list("id", "suffix", "file_bytes", "times_name")
+            for key, suffix, file_bytes, times_name in columns.iterator():
+                source, times = Graph(id=key, suffix=suffix).paths
+                yield source, file_bytes > 0
+                yield times, bool(times_name)
+        elif name_of(table) == "profiles.profile":
+            for key, status in rows.values_list("id", "status").iterator():
+                yield Profile(id=key).times_path, status == Profile.DONE
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

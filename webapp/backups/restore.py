@@ -81,8 +81,9 @@ def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) ->
     if archive.files_bytes > shutil.disk_usage(data_folder).free:
         raise BackupError(f"the files of the backup take {archive.files_bytes} bytes; {data_folder} has less space")
     archive.verify()
-    migrate_to(migrations)
     tables = tables_at(migrations)
+    _require_rows(manifest, tables)
+    migrate_to(migrations)
     with temporary_folder() as stage:
         _write_files(archive, stage)
         with _removed_on_failure(stage, data_folder) as move_into_place, transaction.atomic():
@@ -96,6 +97,19 @@ def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) ->
         _migrate_forward(manifest)
         queued_again = queue_all_again()
     return RestoreReport(sum(manifest.rows.values()), len(archive.files()), queued_again, missing)
+
+
+def _require_rows(manifest: Manifest, tables: list[TableModel]) -> None:
+    labels = [name_of(table) for table in tables]
+    if sorted(labels) != sorted(manifest.rows):
+        raise BackupError("the backup is damaged: its tables are not those of its migrations")
+    for label in labels:
+        if _entry_of_rows(label) not in manifest.entries:
+            raise BackupError(f"the backup is damaged: it has no rows of {label}")
+
+
+def _entry_of_rows(label: str) -> str:
+    return f"rows/{label}.jsonl"
 
 
 def _check_files(archive: ArchiveReader, tables: list[TableModel]) -> int:
@@ -184,15 +198,9 @@ def _removed_on_failure(stage: Path, data_folder: Path) -> Iterator[Callable[[],
 
 def _insert_rows(archive: ArchiveReader, tables: list[TableModel]) -> None:
     """Insert all rows, in any order: references are checked at the end of the transaction."""
-    manifest: Manifest = archive.manifest
-    names = {name_of(table): table for table in tables}
-    if sorted(names) != sorted(manifest.rows):
-        raise BackupError("the backup is damaged: its tables are not those of its migrations")
-    for label, table in names.items():
-        entry = f"rows/{label}.jsonl"
-        if entry not in manifest.entries:
-            raise BackupError(f"the backup is damaged: it has no rows of {label}")
-        lines = archive.lines(entry, most_line_bytes(columns_of(table)))
-        if insert(table, lines) != manifest.rows[label]:
+    for table in tables:
+        label = name_of(table)
+        lines = archive.lines(_entry_of_rows(label), most_line_bytes(columns_of(table)))
+        if insert(table, lines) != archive.manifest.rows[label]:
             raise BackupError(f"the backup is damaged: its rows of {label} are not all there")
     reset_sequences(tables)
