@@ -24,7 +24,8 @@ from engine.graphs.grouping.nesting import SPLIT, Levels, SplitPlacement, device
 from engine.graphs.layout import COLUMN, ROW, Layout, Net, layout
 from engine.graphs.loop_order import with_loop_order
 from engine.graphs.origin import Origin
-from engine.graphs.scopes import open_scope
+from engine.graphs.scopes import OpenScope, open_scope
+from engine.graphs.short_names import ShortNames
 
 TYPES_SHOWN = 3
 """types named for each group in the view"""
@@ -193,6 +194,15 @@ class PreparedGraph:
         """The same graph with times on the kinds of `devices` and no others, for the views of a run."""
         return replace(self, costs=self.costs.by_kind(devices))
 
+    def short_names(self) -> ShortNames:
+        """Names for people, of ops and scopes; found anew by each call."""
+        return ShortNames.of(self.graph)
+
+    def short_names_of_groups(self) -> list[str]:
+        """[groups] those of the ops that give the groups their names."""
+        short_of_op = dict(zip(self.graph.op_names, self.short_names().of_op, strict=True))
+        return [short_of_op[name] for name in self.grouping.names]
+
     def group_time_us(self) -> dict[str, NDArray[np.float64]]:
         """By device kind: [groups] the sum of the times of a group's ops in a step."""
         return self._time_of_nodes(self.grouping.group_of_op, self.grouping.group_count)
@@ -201,7 +211,9 @@ class PreparedGraph:
         """The grouped graph, laid out, as `GroupGraph` in frontend/js/ui/contracts.js describes it."""
         positions = layout(self.grouping)
         return {
-            "groups": self._node_rows(self.grouping.names, self.grouping.group_of_op, positions),
+            "groups": self._node_rows(
+                self.grouping.names, self.short_names_of_groups(), self.grouping.group_of_op, positions
+            ),
             **_drawing(self.grouping, positions, NO_PAIRS, NO_SIZES),
         }
 
@@ -227,11 +239,28 @@ class PreparedGraph:
             ],
             "inputs": opened.inputs.tolist(),
             "outputs": opened.outputs.tolist(),
-            "groups": self._node_rows(opened.names, opened.item_of_op, positions),
+            "groups": self._node_rows(opened.names, self._short_names_of_items(opened), opened.item_of_op, positions),
             **_drawing(opened, positions, opened.against, opened.bytes_against),
         }
 
-    def _node_rows(self, names: Sequence[str], node_of_op: NDArray[np.int32], positions: Layout | None) -> list[Json]:
+    def _short_names_of_items(self, opened: OpenScope) -> list[str]:
+        """[items] of an opened scope; a scope and an op that would have one name keep their own."""
+        short = self.short_names()
+        short_of_op = dict(zip(self.graph.op_names, short.of_op, strict=True))
+        found = [
+            short.of_scope(name) if is_scope else short_of_op[name]
+            for name, is_scope in zip(opened.names, opened.is_scope.tolist(), strict=True)
+        ]
+        times = Counter(found)
+        return [name if times[name] == 1 else own for name, own in zip(found, opened.names, strict=True)]
+
+    def _node_rows(
+        self,
+        names: Sequence[str],
+        short_names: Sequence[str],
+        node_of_op: NDArray[np.int32],
+        positions: Layout | None,
+    ) -> list[Json]:
         """A row for each node, a group or an item of a scope; ops in none of them have a negative number."""
         count = len(names)
         inside = np.flatnonzero(node_of_op >= 0)
@@ -248,6 +277,7 @@ class PreparedGraph:
             {
                 "id": node,
                 "name": names[node],
+                "short_name": short_names[node],
                 "ops": int(ops[node]),
                 "types": _most_common(types[node])[:TYPES_SHOWN],
                 "time_us": {kind: float(times[node]) for kind, times in time_us.items()},

@@ -17,6 +17,7 @@ from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of,
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement, devices_of_groups
+from engine.graphs.short_names import ShortNames
 from engine.placeto.kept_policy import KeptPolicy
 from engine.placeto.seeing.features import GroupGraph, group_graph
 from engine.placeto.seeing.start_times import GroupStartTimes
@@ -103,6 +104,11 @@ class Session:
         time_us = np.nan_to_num(costs.time_on_devices(self.cluster.devices)).max(axis=0)
         sums = np.bincount(grouping.group_of_op, weights=time_us, minlength=grouping.group_count)
         return sorted(np.argsort(-sums, kind="stable")[:count].tolist())
+
+    @cached_property
+    def short_names(self) -> ShortNames:
+        """Names for people, of ops and scopes."""
+        return self.prepared.short_names()
 
     @cached_property
     def lower_bounds(self) -> LowerBounds:

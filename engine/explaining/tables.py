@@ -17,6 +17,7 @@ from engine.simulator.timeline import NOT_WAITED
 GROUP_COLUMNS = (
     "group",
     "name",
+    "short_name",
     "ops",
     "device",
     "time_us",
@@ -26,7 +27,19 @@ GROUP_COLUMNS = (
     "least_slack_us",
     "time_source",
 )
-CHAIN_COLUMNS = ("start_us", "end_us", "time_us", "cause", "what", "name", "device", "bytes", "behind", "time_source")
+CHAIN_COLUMNS = (
+    "start_us",
+    "end_us",
+    "time_us",
+    "cause",
+    "what",
+    "name",
+    "short_name",
+    "device",
+    "bytes",
+    "behind",
+    "time_source",
+)
 
 
 def groups_csv(session: Session, placement: GivenPlacement, explanation: Explanation) -> str:
@@ -49,6 +62,7 @@ def groups_csv(session: Session, placement: GivenPlacement, explanation: Explana
     rows = zip(
         range(grouping.group_count),
         grouping.names,
+        prepared.short_names_of_groups(),
         np.bincount(grouping.group_of_op, minlength=grouping.group_count).tolist(),
         ["split" if device == SPLIT else names[device] for device in placement.device_of_group.tolist()],
         sums(timeline.end_us - timeline.start_us).tolist(),
@@ -71,6 +85,7 @@ def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[Csv
     chain, timeline = explanation.chain, explanation.timeline
     names = [device.name for device in session.cluster.devices]
     sources = [CostSource(source).name.lower() for source in session.prepared.costs.source.tolist()]
+    short_names = session.short_names.of_op
     for activity, behind, cause, start_us, end_us in zip(
         chain.activity.tolist(),
         chain.behind.tolist(),
@@ -88,6 +103,7 @@ def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[Csv
             Cause(cause).name.lower(),
             "op" if transfer < 0 else "transfer",
             activity_name(session, explanation, activity),
+            short_names[activity if transfer < 0 else int(timeline.transfers.op[transfer])],
             names[device],
             None if transfer < 0 else int(timeline.transfers.bytes[transfer]),
             None if behind == NOT_WAITED else activity_name(session, explanation, behind),

@@ -171,16 +171,16 @@ def _without_repetitions(parts: Parts) -> list[int]:
     place = 0
     while place < len(parts):
         part, before = parts[place], parts[place - 1] if place else ""
+        # the places of the path up to here; a function's own mark, such as `body`, is none of it
+        path = range(around, len(kept) - (before in INLINED and kept[-1:] == [place - 1]))
         if WRAPPER.fullmatch(part):
             place += 1
-        elif before in INLINED and NUMBER.fullmatch(part) and (again := _again(parts, kept, around, place + 1)):
-            if before not in BRANCHES and kept[-1] == place - 1:
+        elif before in INLINED and NUMBER.fullmatch(part) and (again := _again(parts, kept, path, place + 1)):
+            if before not in BRANCHES and path.stop < len(kept):
                 kept.pop()
             place += 1 + again
         elif (
-            RESTARTED_IN.fullmatch(before)
-            and not LOOP.fullmatch(part)
-            and (again := _again(parts, kept, around, place))
+            RESTARTED_IN.fullmatch(before) and not LOOP.fullmatch(part) and (again := _again(parts, kept, path, place))
         ):
             place += again
         else:
@@ -190,16 +190,16 @@ def _without_repetitions(parts: Parts) -> list[int]:
     return kept
 
 
-def _again(parts: Parts, kept: Sequence[int], first: int, begin: int) -> int:
-    """The number of parts from `begin` on that repeat those kept from the `first` on; wrappers between them count."""
-    place, same = begin, first
-    while place < len(parts) and same < len(kept):
+def _again(parts: Parts, kept: Sequence[int], path: range, begin: int) -> int:
+    """The number of parts from `begin` on that repeat the first ones of `path`; wrappers between them count."""
+    place, same = begin, path.start
+    while place < len(parts) and same < path.stop:
         if not WRAPPER.fullmatch(parts[place]):
             if parts[place] != parts[kept[same]]:
                 break
             same += 1
         place += 1
-    return place - begin if same > first else 0
+    return place - begin if same > path.start else 0
 
 
 def _parts_around(parts: Sequence[str]) -> int:

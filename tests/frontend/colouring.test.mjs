@@ -100,11 +100,9 @@ test("the best move of a group goes to another device where it fits", () => {
   assert.deepEqual(bestGains({ stepTimesUs: [[10, 3]], missingBytes: [[0, 9]] }, [0], 10), [0], "no fitting move helps");
 });
 
-test("names lose what all share and what says nothing, and stay different", () => {
-  const blocks = [1, 2, 3, 4, 5, 6].map((block) => `model/block_${block}/conv`);
-  assert.deepEqual(nodeNames(blocks), ["block_1", "block_2", "block_3", "block_4", "block_5", "block_6"]);
-  const clash = [...blocks, "model/block_1/pool", "model/block_1"];
-  assert.equal(new Set(nodeNames(clash)).size, clash.length);
+test("names of nodes lose what all share, keep their ends, and stay different", () => {
+  const blocks = [1, 2].map((block) => `model/block_${block}/conv`);
+  assert.deepEqual(nodeNames(blocks), ["block_1/conv", "block_2/conv"]);
   assert.deepEqual(nodeNames(["model"]), ["model"]);
   assert.deepEqual(nodeNames(["a", "__proto__", "constructor"]), ["a", "__proto__", "constructor"]);
   const long = nodeNames(["x".repeat(100) + "1", "x".repeat(100) + "2"]);

@@ -6,7 +6,7 @@ import { detailOf, edgeOpacity, edgeWidths, isEdgeSeen, NAMES_FROM, SHAPES_FROM 
 import { drawDots, mixed, packed, square } from "../../frontend/js/ops/dots.js";
 import { edgesByNode, FlatGraph, sizesOf, widthsOf } from "../../frontend/js/ops/flat-graph.js";
 import { NodeGrid } from "../../frontend/js/ops/node-grid.js";
-import { orderOps, tailOf } from "../../frontend/js/ops/ops-list.js";
+import { orderOps } from "../../frontend/js/ops/ops-list.js";
 import { centred, fitted, panned, pixelAt, seen, zoomed } from "../../frontend/js/drawing/viewport.js";
 
 const CANVAS = { width: 600, height: 400 };
@@ -178,8 +178,9 @@ test("ops are found by all words of a search and sorted, equal ones in the order
   assert.deepEqual(order({ key: "name", descending: true }), [0, 3, 1, 2]);
 });
 
-test("a long name keeps its end, in whole parts where they fit", () => {
-  assert.equal(tailOf("short", 10), "short");
-  assert.equal(tailOf("block1/branch2/conv", 14), "…branch2/conv");
-  assert.equal(tailOf("averyverylongname", 6), "…gname");
+test("ops are found by their names in the file and by those that are shown, which sort them", () => {
+  const ops = { names: ["call/net/b/x", "call/net/a/y"], short_names: ["b/x", "a/y"], types: ["", ""] };
+  /** @param {Partial<import("../../frontend/js/ops/ops-list.js").Wish>} wish */
+  const order = (wish) => [...orderOps(ops, { search: "", key: "index", descending: false, ...wish })];
+  assert.deepEqual([order({ search: "net/a" }), order({ search: "a/y" }), order({ key: "name" })], [[1], [1], [1, 0]]);
 });

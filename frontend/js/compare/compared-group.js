@@ -6,6 +6,7 @@ import { boundaryWords } from "../step/boundary.js";
 import { nodeFacts } from "../step/node-facts.js";
 import { element } from "../ui/dom.js";
 import { cutName } from "../ui/format.js";
+import { LONGEST_TITLE, shownName } from "../ui/names.js";
 
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
 
@@ -37,7 +38,8 @@ export function sideOf({ words, placement }, step, groupOfOp) {
  * @param {import("./compared-steps.js").Ops} ops
  * @returns {Node[]}
  */
-export function comparedGroup({ id, name }, { before, after }, looks, ops) {
+export function comparedGroup(group, { before, after }, looks, ops) {
+  const { id } = group;
   const part = (/** @type {string} */ title, /** @type {Side} */ side) => {
     const named = { groupOf: (/** @type {number} */ op) => ops.groupOf(op), opName: (/** @type {number} */ op) => ops.opName(op) };
     const boundary = side.cuts ? boundaryWords(side.cuts, id, named) : "";
@@ -46,7 +48,7 @@ export function comparedGroup({ id, name }, { before, after }, looks, ops) {
     return element("div", {}, element("h4", { class: "name" }, `${title}: ${side.words}`), place);
   };
   const parts = [part("Compared", before), part("Shown", after)];
-  return [element("h3", { class: "name" }, cutName(name, 80)), element("div", { class: "compared-sides" }, ...parts)];
+  return [element("h3", { class: "name", title: cutName(group.name, LONGEST_TITLE) }, cutName(shownName(group), 80)), element("div", { class: "compared-sides" }, ...parts)];
 }
 
 /**

@@ -5,6 +5,7 @@ import { deviceMark } from "../graph/device-legend.js";
 import { element } from "../ui/dom.js";
 import { splitCell } from "../graph/split-places.js";
 import { counted, cutName, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 import { SortedTable } from "../ui/sorted-table.js";
 import { partsOf } from "./compared-group.js";
 
@@ -21,7 +22,10 @@ const LONGEST_NAME = 32;
 
 export class MovesTable {
   #table;
+  #groups;
   #looks;
+  /** Group → its name as the table shows it. @type {ReadonlyMap<number, string>} */
+  #words = new Map();
   /** @type {ReadonlyMap<number, Back>} */
   #backs = new Map();
   #stepTimeUs = NaN;
@@ -36,6 +40,7 @@ export class MovesTable {
    * @param {boolean} hasBacks whether the page can ask for the steps if groups went back
    */
   constructor(host, groups, looks, onChoose, hasBacks) {
+    this.#groups = groups;
     this.#looks = looks;
     const back = {
       key: "back",
@@ -55,8 +60,8 @@ export class MovesTable {
           {
             key: "group",
             label: "Group",
-            valueOf: ({ group }) => groups[group].name,
-            cells: ({ group }) => [element("span", { title: cutName(groups[group].name, 400) }, cutName(groups[group].name, LONGEST_NAME))],
+            valueOf: ({ group }) => shownName(groups[group]),
+            cells: ({ group }) => [element("span", { title: cutName(groups[group].name, LONGEST_TITLE) }, this.#words.get(group) ?? "")],
           },
           { key: "from", label: "From", valueOf: ({ from }) => from, cells: ({ group, from }) => this.#device(from, group, "before") },
           { key: "to", label: "To", valueOf: ({ to }) => to, cells: ({ group, to }) => this.#device(to, group, "after") },
@@ -74,6 +79,8 @@ export class MovesTable {
     this.#sides = sides;
     this.#backs = new Map();
     this.#stepTimeUs = NaN;
+    const words = cutNames(moves.map(({ group }) => shownName(this.#groups[group])), LONGEST_NAME);
+    this.#words = new Map(moves.map(({ group }, index) => [group, words[index]]));
     this.#table.show(moves);
   }
 

@@ -4,6 +4,7 @@ import { initialPlayer, step as stepBy, seek, tick, togglePlay, withLength } fro
 import { choice } from "../run/page-state.js";
 import { element, find, setText } from "../ui/dom.js";
 import { cutName } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { SettledTimer } from "../ui/settled-timer.js";
 import { decidedAt, decisionAt, decisionSentence, honestWords, leastSure, probabilityText, startSeqOf } from "./decisions.js";
@@ -143,7 +144,7 @@ export class DecisionsPanel {
     }
     const { index, length, mode } = this.#player;
     const decision = decisionAt(decisions, index);
-    const name = this.#groups[decision.group]?.name ?? "";
+    const name = this.#nameOf(decision.group);
     this.#slider.value = String(index);
     this.#slider.setAttribute("aria-valuetext", decisionSentence(decisions, index, name, this.#labels));
     setText(this.#part("sentence"), decisionSentence(decisions, index, cutName(name, LONGEST_NAME), this.#labels));
@@ -176,10 +177,12 @@ export class DecisionsPanel {
 
   /** @param {Decisions} decisions */
   #listLeastSure(decisions) {
-    const rows = leastSure(decisions, LEAST_SURE).map((step) => {
+    const steps = leastSure(decisions, LEAST_SURE);
+    const words = cutNames(steps.map((step) => this.#nameOf(decisionAt(decisions, step).group)), LONGEST_NAME);
+    const rows = steps.map((step, index) => {
       const { group, device, probability } = decisionAt(decisions, step);
-      const name = this.#groups[group]?.name ?? "";
-      const button = element("button", { type: "button", class: "link-button name", title: name }, cutName(name, LONGEST_NAME));
+      const title = cutName(this.#groups[group]?.name ?? "", LONGEST_TITLE);
+      const button = element("button", { type: "button", class: "link-button name", title }, words[index]);
       button.addEventListener("click", () => {
         this.#set(seek(this.#player, step));
         this.#store.set(choice(this.#store.state, [group]));
@@ -188,6 +191,12 @@ export class DecisionsPanel {
       return element("tr", {}, ...cells.map((cell, column) => element("td", { class: column === 0 || column === 3 ? "number" : "" }, cell)));
     });
     find(this.#root, "tbody", HTMLTableSectionElement).replaceChildren(...rows);
+  }
+
+  /** @param {number} index of a group */
+  #nameOf(index) {
+    const group = this.#groups[index];
+    return group ? shownName(group) : "";
   }
 
   get #labels() {

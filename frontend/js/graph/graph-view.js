@@ -16,6 +16,7 @@ import { geometry, topView, wholeView } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
 import { nodeNames } from "./node-names.js";
+import { shownName } from "../ui/names.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 
@@ -87,7 +88,7 @@ export class GraphView {
       selectionType: "single",
       pixelRatio: "auto",
     });
-    const view = new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(({ name }) => name)) }, listeners);
+    const view = new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(shownName)) }, listeners);
     if (twin) {
       link(twin.#core, core);
     } else {

@@ -4,6 +4,7 @@ import { deviceMark } from "./device-legend.js";
 import { splitFacts, splitLine } from "./split-places.js";
 import { element } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
@@ -29,9 +30,10 @@ export const DOUBLE_CLICK_MILLISECONDS = 350;
 export function groupTip({ group, look, split, timeUs }) {
   const place = look ? [element("span", { class: "tip-device" }, deviceMark(look), look.label)] : split ? [splitLine(split.places.map((each) => each.look))] : [];
   return [
-    element("strong", { class: "name" }, cutName(group.name)),
+    element("strong", { class: "name" }, cutName(shownName(group))),
     ...place,
     element("span", {}, `${counted(group.ops, "op")}, ${formatTime(timeUs)}, ${formatBytes(group.output_bytes)} out`),
+    ...wholeName(group),
   ];
 }
 
@@ -58,7 +60,7 @@ export function groupPanel(detail, onClose, onOpen) {
   return [
     closeButton(onClose),
     open,
-    element("h3", { class: "name" }, cutName(group.name, 400)),
+    element("h3", { class: "name", title: cutName(group.name, LONGEST_TITLE) }, cutName(shownName(group), 400)),
     ...(split ? [splitFacts(split)] : []),
     ...(extra ? [extra] : []),
     factList(rows),
@@ -82,7 +84,9 @@ export function selectionPanel(details, extra, onClose) {
     ["Outputs", formatBytes(sum(({ group }) => group.output_bytes))],
     ["Variables", formatBytes(sum(({ group }) => group.persistent_bytes))],
   ];
-  const named = details.slice(0, NAMES_OF_A_SELECTION).map(({ group }) => element("li", { class: "name" }, cutName(group.name, 80)));
+  const first = details.slice(0, NAMES_OF_A_SELECTION).map(({ group }) => group);
+  const words = cutNames(first.map(shownName), 80);
+  const named = first.map(({ name }, index) => element("li", { class: "name", title: cutName(name, LONGEST_TITLE) }, words[index]));
   const left = details.length - named.length;
   const more = left > 0 ? [element("li", {}, `and ${formatCount(left)} more`)] : [];
   return [
@@ -92,6 +96,14 @@ export function selectionPanel(details, extra, onClose) {
     factList(rows),
     element("ul", { class: "types" }, ...named, ...more),
   ];
+}
+
+/**
+ * @param {Group} group
+ * @returns {Node[]} its whole name, for a tip, where it is longer than the shown one
+ */
+function wholeName(group) {
+  return group.name === shownName(group) ? [] : [element("span", { class: "name tip-whole" }, cutName(group.name, LONGEST_TITLE))];
 }
 
 /** @param {() => void} onClose */

@@ -1,5 +1,7 @@
 /** The groups that a table shows, and their order. */
 
+import { shownName } from "../ui/names.js";
+
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {"index" | "name" | "device" | "ops" | "time" | "bytes"} SortKey */
 
@@ -18,7 +20,7 @@
 export function orderGroups(groups, { search, key, descending, deviceOf, timeOf }) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = groups.filter((group) => {
-    const text = `${group.name} ${group.types.map(([type]) => type).join(" ")}`.toLowerCase();
+    const text = `${shownName(group)} ${group.name} ${group.types.map(([type]) => type).join(" ")}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
   const sign = descending ? -1 : 1;
@@ -32,7 +34,7 @@ export function orderGroups(groups, { search, key, descending, deviceOf, timeOf 
   function compare(one, other) {
     switch (key) {
       case "name":
-        return one.name.localeCompare(other.name, "en", { numeric: true });
+        return shownName(one).localeCompare(shownName(other), "en", { numeric: true });
       case "device":
         return (deviceOf(one) ?? -1) - (deviceOf(other) ?? -1);
       case "ops":

@@ -7,6 +7,7 @@
 import { deviceMark, lockMark } from "./device-legend.js";
 import { element, setAttributes } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 import { SPLIT } from "./colouring.js";
 import { differences } from "./placement.js";
 import { orderGroups } from "./group-order.js";
@@ -26,6 +27,8 @@ const COLUMNS = [
   { key: "time", label: "Time", numeric: true },
   { key: "bytes", label: "Outputs", numeric: true },
 ];
+
+const LONGEST_NAME = 120;
 
 export class GroupsTable {
   #groups;
@@ -183,7 +186,8 @@ export class GroupsTable {
       shown.unshift(chosen);
     }
     this.#rows.clear();
-    const rows = shown.map((group) => this.#makeRow(group));
+    const words = cutNames(shown.map(shownName), LONGEST_NAME);
+    const rows = shown.map((group, index) => this.#makeRow(group, words[index]));
     this.#body.replaceChildren(...rows);
     const first = this.#rows.get(this.#chosen)?.row ?? rows[0];
     first?.setAttribute("tabindex", "0");
@@ -204,14 +208,17 @@ export class GroupsTable {
     return shown < found ? `${all}, the first ${formatCount(shown)} shown` : all;
   }
 
-  /** @param {Group} group */
-  #makeRow(group) {
+  /**
+   * @param {Group} group
+   * @param {string} words its name as this table shows it
+   */
+  #makeRow(group, words) {
     const device = element("td", { role: "gridcell" });
     const time = element("td", { role: "gridcell", class: "number" });
     const row = element(
       "tr",
       { "data-group": group.id, tabindex: -1, "aria-selected": String(group.id === this.#chosen || this.#marked.selected.includes(group.id)) },
-      element("th", { scope: "row", title: cutName(group.name, 400) }, cutName(group.name)),
+      element("th", { scope: "row", title: cutName(group.name, LONGEST_TITLE) }, words),
       ...(this.#looks.length > 0 ? [device] : []),
       element("td", { role: "gridcell", class: "number" }, formatCount(group.ops)),
       time,

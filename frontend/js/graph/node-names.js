@@ -1,41 +1,19 @@
-/** Short names that still tell nodes apart. Pure. */
+/** Names of a drawing's nodes that still tell them apart. Pure. */
 
-import { cutName } from "../ui/format.js";
+import { cutNames } from "../ui/names.js";
 
 const LONGEST = 26;
-/** A last part that more than this share of the names has says nothing. */
-const COMMON_SHARE = 0.2;
-const LEAST_NAMES = 5;
 
 /**
- * Names without the parts that all share at their beginning, and without a last part that many share (`conv` of
- * `block_1/branch_2/conv`), cut in the middle. Names that would become equal keep all of their parts.
+ * Names without the parts that all share at their beginning, as in an opened scope, cut in the middle.
  *
  * @param {readonly string[]} names path-like, untrusted text
  * @returns {string[]}
  */
 export function nodeNames(names) {
-  const paths = names.map((name) => name.split("/").filter(Boolean));
+  const paths = names.map((name) => name.split("/"));
   const shared = names.length > 1 ? sharedParts(paths) : 0;
-  /** @type {Map<string, number>} */
-  const lasts = new Map();
-  for (const path of paths) {
-    const last = path.at(-1) ?? "";
-    lasts.set(last, (lasts.get(last) ?? 0) + 1);
-  }
-  const isCommon = (/** @type {string} */ last) =>
-    names.length >= LEAST_NAMES && (lasts.get(last) ?? 0) > COMMON_SHARE * names.length;
-  const whole = paths.map((path, index) => path.slice(shared).join("/") || names[index]);
-  const short = paths.map((path, index) => {
-    const rest = path.slice(shared);
-    return rest.length > 1 && isCommon(rest[rest.length - 1]) ? rest.slice(0, -1).join("/") : whole[index];
-  });
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const name of short) {
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return short.map((name, index) => cutName((counts.get(name) ?? 0) > 1 ? whole[index] : name, LONGEST));
+  return cutNames(paths.map((path) => path.slice(shared).join("/")), LONGEST);
 }
 
 /**

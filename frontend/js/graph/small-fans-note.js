@@ -2,6 +2,7 @@
 
 import { element } from "../ui/dom.js";
 import { counted, cutName, formatCount } from "../ui/format.js";
+import { shownName } from "../ui/names.js";
 import { smallFans } from "./small-fans.js";
 
 /** Groups with fans of small edges that are named. */
@@ -23,7 +24,7 @@ export function leaveOutSmallFans(part, { groups, edges }, hide) {
   const words = element("span");
   const show = () => {
     hide(isHiding ? hidden : new Uint8Array(edges.length));
-    const names = nodes.slice(0, FANS_NAMED).map((node) => cutName(groups[node].name, 40)).join(", ");
+    const names = nodes.slice(0, FANS_NAMED).map((node) => cutName(shownName(groups[node]), 40)).join(", ");
     const more = nodes.length > FANS_NAMED ? ` and ${formatCount(nodes.length - FANS_NAMED)} more` : "";
     words.textContent = `${counted(count, "small edge")} of ${names}${more} ${isHiding ? "not drawn" : "drawn"}. `;
     button.textContent = isHiding ? "Draw them" : "Leave them out";

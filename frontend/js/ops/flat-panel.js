@@ -8,6 +8,7 @@ import { choice, chosenGroup } from "../run/page-state.js";
 import { MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatTime } from "../ui/format.js";
+import { LONGEST_TITLE, shownName, shownNames } from "../ui/names.js";
 import { getBytes, getJson, ServerError, showFailure } from "../ui/server.js";
 import { FlatGraph } from "./flat-graph.js";
 import { FlatView } from "./flat-view.js";
@@ -212,9 +213,9 @@ export class FlatPanel {
     const group = this.#groups[graph.group[op]];
     const device = this.#looks[this.#deviceOfNode?.[op] ?? this.#deviceOf(group.id)];
     return [
-      cutName(this.#names?.names[op] ?? `op ${op}`, 120) + (type ? ` (${cutName(type, 40)})` : ""),
+      cutName((this.#names && shownNames(this.#names)[op]) ?? `op ${op}`, 120) + (type ? ` (${cutName(type, 40)})` : ""),
       `at most ${formatTime(graph.timeUs[op])}${device ? `, on ${device.label}` : ""}`,
-      `in group ${cutName(group.name, 60)} of ${counted(group.ops, "op")}`,
+      `in group ${cutName(shownName(group), 60)} of ${counted(group.ops, "op")}`,
     ];
   }
 
@@ -240,8 +241,10 @@ export class FlatPanel {
     }
     const group = this.#groups[graph.group[node]];
     const device = this.#looks[this.#deviceOf(group.id)];
-    const lines = drawn === "ops" ? this.#opWords(node) : [cutName(group.name), counted(group.ops, "op"), ...(device ? [device.label] : [])];
-    this.#tip.show(lines.map((line) => element("span", { class: "name" }, line)), x, y);
+    const [shown, whole] = drawn === "ops" ? [this.#names && shownNames(this.#names)[node], this.#names?.names[node]] : [shownName(group), group.name];
+    const lines = drawn === "ops" ? this.#opWords(node) : [cutName(shownName(group)), counted(group.ops, "op"), ...(device ? [device.label] : [])];
+    const more = whole && whole !== shown ? [element("span", { class: "name tip-whole" }, cutName(whole, LONGEST_TITLE))] : [];
+    this.#tip.show([...lines.map((line) => element("span", { class: "name" }, line)), ...more], x, y);
   }
 
   /**
@@ -250,7 +253,7 @@ export class FlatPanel {
    */
   async #showNames(drawn, view) {
     if (drawn === "groups") {
-      view.showNames((node) => this.#groups[node].name);
+      view.showNames((node) => shownName(this.#groups[node]));
       return;
     }
     if (!this.#names) {
@@ -259,7 +262,7 @@ export class FlatPanel {
         this.#table = new OpsTable(this.#list, this.#names, (op) => this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op));
       }
     }
-    const { names } = this.#names;
+    const names = shownNames(this.#names);
     view.showNames((node) => names[node]);
     this.#showOp(this.#store.state.op);
   }

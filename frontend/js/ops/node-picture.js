@@ -3,11 +3,10 @@
 import { shapeCorners } from "../graph/devices.js";
 import { colour } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
-import { visible } from "../ui/format.js";
+import { cutName } from "../ui/format.js";
 import { detailOf } from "./detail.js";
 import { drawDots, mixed, packed, square } from "./dots.js";
 import { NodeGrid } from "./node-grid.js";
-import { tailOf } from "./ops-list.js";
 import { pixelAt, seen } from "../drawing/viewport.js";
 
 /** @typedef {import("../drawing/viewport.js").Viewport} Viewport */
@@ -237,7 +236,7 @@ export class NodePicture {
     context.lineJoin = "round";
     for (const node of nodes) {
       const { x, y } = pixelAt(view, this.#graph, node);
-      const words = tailOf(visible(this.#nameOf(node)), Math.floor((1.7 * view.zoom) / size));
+      const words = cutName(this.#nameOf(node), Math.floor((1.7 * view.zoom) / size));
       const below = y + (this.#graph.sizes[node] * view.zoom) / 2 + 2;
       context.strokeText(words, x, below);
       context.fillText(words, x, below);

@@ -2,12 +2,14 @@
 
 import { element, setAttributes } from "../ui/dom.js";
 import { counted, cutName, formatCount } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownNames } from "../ui/names.js";
 import { orderOps } from "./ops-list.js";
 
 /** @typedef {import("./ops-list.js").SortKey} SortKey */
 
 /** Rows shown at once: more are a search away. */
 const MOST_ROWS = 200;
+const LONGEST_NAME = 80;
 
 export class OpsTable {
   #ops;
@@ -71,20 +73,25 @@ export class OpsTable {
       shown.unshift(this.#chosen);
     }
     this.#rows.clear();
-    this.#body.replaceChildren(...shown.map((op) => this.#makeRow(op)));
+    const names = shownNames(this.#ops);
+    const words = cutNames(shown.map((op) => names[op]), LONGEST_NAME);
+    this.#body.replaceChildren(...shown.map((op, index) => this.#makeRow(op, words[index])));
     const first = this.#rows.get(this.#chosen) ?? this.#body.firstElementChild;
     first?.setAttribute("tabindex", "0");
     const all = found.length === this.#ops.names.length ? counted(found.length, "op") : `${formatCount(found.length)} of ${counted(this.#ops.names.length, "op")}`;
     this.#note.textContent = found.length === 0 ? "No op matches." : found.length > MOST_ROWS ? `${all}, the first ${MOST_ROWS} shown: search for others` : all;
   }
 
-  /** @param {number} op */
-  #makeRow(op) {
+  /**
+   * @param {number} op
+   * @param {string} words its name as this table shows it
+   */
+  #makeRow(op, words) {
     const { names, types } = this.#ops;
     const row = element(
       "tr",
       { "data-op": op, tabindex: -1, "aria-selected": String(op === this.#chosen) },
-      element("th", { scope: "row", title: cutName(names[op], 400) }, cutName(names[op], 80)),
+      element("th", { scope: "row", title: cutName(names[op], LONGEST_TITLE) }, words),
       element("td", { role: "gridcell", class: "name" }, cutName(types[op] || "no type", 40)),
     );
     this.#rows.set(op, row);

@@ -2,6 +2,7 @@
 
 import { element } from "../ui/dom.js";
 import { cutName, formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE } from "../ui/names.js";
 import { NONE } from "./step.js";
 import { CAUSES } from "./step-words.js";
 
@@ -21,6 +22,8 @@ export class ChainList {
   #step = null;
   /** @type {(op: number) => string} */
   #nameOf = String;
+  /** @type {(op: number) => string} */
+  #wholeNameOf = String;
 
   /**
    * @param {HTMLElement} host
@@ -35,11 +38,13 @@ export class ChainList {
 
   /**
    * @param {Step} step
-   * @param {(op: number) => string} nameOf op → its name
+   * @param {(op: number) => string} nameOf op → its name as people are shown it
+   * @param {(op: number) => string} wholeNameOf op → its name in the file
    */
-  show(step, nameOf) {
+  show(step, nameOf, wholeNameOf) {
     this.#step = step;
     this.#nameOf = nameOf;
+    this.#wholeNameOf = wholeNameOf;
     this.#shown = ROWS_AT_ONCE;
     this.#draw();
   }
@@ -50,7 +55,11 @@ export class ChainList {
     if (!this.#inOrder) {
       segments.sort((one, other) => other.us - one.us);
     }
-    const rows = segments.slice(0, this.#shown).map((segment) => this.#row(step, segment));
+    const shown = segments.slice(0, this.#shown);
+    const ops = [...new Set(shown.flatMap(({ activity, behind }) => [activity, behind]).filter((one) => one !== NONE).map((one) => step.opOf(one)))];
+    const words = cutNames(ops.map(this.#nameOf), LONGEST_NAME);
+    const wordsOf = new Map(ops.map((op, index) => [op, words[index]]));
+    const rows = shown.map((segment) => this.#row(step, segment, wordsOf));
     const head = ["Part of the chain", "Where", "From", "Time", "Share"];
     const table = element(
       "table",
@@ -85,10 +94,13 @@ export class ChainList {
   /**
    * @param {Step} step
    * @param {ReturnType<typeof segmentsOf>[number]} segment
+   * @param {ReadonlyMap<number, string>} wordsOf op → its name as this table shows it
    */
-  #row(step, segment) {
-    const { activity, startUs, us } = segment;
-    const button = element("button", { type: "button", class: "link-button name" }, this.#words(step, segment));
+  #row(step, segment, wordsOf) {
+    const { activity, behind, startUs, us } = segment;
+    const ops = (behind === NONE ? [activity] : [activity, behind]).map((one) => step.opOf(one));
+    const title = ops.map((op) => cutName(this.#wholeNameOf(op), LONGEST_TITLE)).join(" · ");
+    const button = element("button", { type: "button", class: "link-button name", title }, this.#words(step, segment, wordsOf));
     button.addEventListener("click", () => this.#onChoose(activity));
     return element(
       "tr",
@@ -104,9 +116,10 @@ export class ChainList {
   /**
    * @param {Step} step
    * @param {ReturnType<typeof segmentsOf>[number]} segment
+   * @param {ReadonlyMap<number, string>} wordsOf
    */
-  #words(step, { activity, behind, cause }) {
-    const name = cutName(this.#nameOf(step.opOf(activity)), LONGEST_NAME);
+  #words(step, { activity, behind, cause }, wordsOf) {
+    const name = wordsOf.get(step.opOf(activity));
     const what = step.isTransfer(activity) ? `the transfer of ${name}` : name;
     switch (cause) {
       case "compute":
@@ -114,7 +127,7 @@ export class ChainList {
       case "transfer":
         return `transfer ${formatBytes(step.array("transfer.bytes")[activity - step.opCount])} of ${name}`;
       case "queue":
-        return `${what} waits behind ${cutName(this.#nameOf(step.opOf(behind)), LONGEST_NAME)}`;
+        return `${what} waits behind ${wordsOf.get(step.opOf(behind))}`;
       default:
         return behind === NONE ? `latency, ${what}` : `rest before ${what}`;
     }

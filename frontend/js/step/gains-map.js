@@ -3,6 +3,7 @@
 import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatTimeChange } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 import { post, showFailure } from "../ui/server.js";
 import { bestMoveWords, gainRows, hasEffect, helps, levelOf, orderedBy } from "./gain-rows.js";
 
@@ -103,7 +104,8 @@ export class GainsMap {
     const ordered = orderedBy(this.#rows, this.#sortedBy);
     const wanted = this.#showsAll ? ordered : ordered.filter(hasEffect);
     const rows = wanted.slice(0, ROWS_SHOWN);
-    this.#body.replaceChildren(...rows.map((row) => this.#row(row)));
+    const words = cutNames(rows.map(({ group }) => shownName(this.#groups[group])), LONGEST_NAME);
+    this.#body.replaceChildren(...rows.map((row, index) => this.#row(row, words[index])));
     this.#body.rows[0]?.setAttribute("tabindex", "0");
     const folded = ordered.length - wanted.length;
     this.#rest.hidden = folded === 0;
@@ -113,14 +115,17 @@ export class GainsMap {
     const some = left > 0 ? ` The largest ${counted(this.#rows.length, "group")} only: all would take too long.` : "";
     const more = wanted.length > rows.length ? ` The first ${rows.length} rows are shown.` : "";
     find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = !helps(best);
-    const [name, label] = best && best.best >= 0 ? [cutName(this.#groups[best.group].name, 60), this.#looks[best.best].label] : ["", ""];
+    const [name, label] = best && best.best >= 0 ? [cutName(shownName(this.#groups[best.group]), 60), this.#looks[best.best].label] : ["", ""];
     this.#say(bestMoveWords(best, this.#shown?.stepTimeUs ?? 0, name, label) + some + more);
   }
 
-  /** @param {GainRow} row */
-  #row(row) {
+  /**
+   * @param {GainRow} row
+   * @param {string} words the name of its group as this table shows it
+   */
+  #row(row, words) {
     const { group, cells, best } = row;
-    const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, 400) }, cutName(this.#groups[group].name, LONGEST_NAME));
+    const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, LONGEST_TITLE) }, words);
     const made = element("tr", { "data-group": group, tabindex: -1, class: group === this.#chosen ? "is-chosen" : "" }, name);
     cells.forEach((cell, device) => {
       const text = changeOf(cell);

@@ -2,6 +2,7 @@
 
 import { element, setText } from "../ui/dom.js";
 import { counted, cutName, formatCount, formatTime } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE, shownNames } from "../ui/names.js";
 import { matches, parseOpQuery } from "./op-query.js";
 
 /** @typedef {import("./step.js").Step} Step */
@@ -38,6 +39,8 @@ export class OpList {
   #rows = [];
   /** @type {string[]} */
   #names = [];
+  /** In the file. @type {string[]} */
+  #whole = [];
   /** @type {string[]} */
   #types = [];
 
@@ -64,7 +67,8 @@ export class OpList {
    * @param {(op: number) => string} groupName
    */
   show(step, ops, groupName) {
-    this.#names = ops.names;
+    this.#names = shownNames(ops);
+    this.#whole = ops.names;
     this.#types = ops.types;
     this.#rows = opRows(step, ops, this.#labels, groupName);
     this.#draw();
@@ -116,12 +120,13 @@ export class OpList {
 
   /** @param {readonly OpRow[]} rows */
   #tableOf(rows) {
+    const words = cutNames(rows.map(({ op }) => this.nameOf(op)), LONGEST_NAME);
     return element(
       "table",
       { class: "ops" },
       element("caption", { class: "visually-hidden" }, "Ops of the step"),
       element("thead", {}, element("tr", {}, ...COLUMNS.map((column) => this.#head(column)))),
-      element("tbody", {}, ...rows.map((row) => this.#row(row))),
+      element("tbody", {}, ...rows.map((row, index) => this.#row(row, words[index]))),
     );
   }
 
@@ -138,9 +143,12 @@ export class OpList {
     return element("th", { scope: "col", "data-column": name, class: isNumber ? "number" : null, "aria-sort": isSorted ? order : null }, button);
   }
 
-  /** @param {OpRow} row */
-  #row({ op, device, startUs, timeUs, slackUs, critical, holdsUp }) {
-    const button = element("button", { type: "button", class: "link-button name", title: cutName(this.nameOf(op), 500) }, cutName(this.nameOf(op), LONGEST_NAME));
+  /**
+   * @param {OpRow} row
+   * @param {string} words its name as this table shows it
+   */
+  #row({ op, device, startUs, timeUs, slackUs, critical, holdsUp }, words) {
+    const button = element("button", { type: "button", class: "link-button name", title: cutName(this.#whole[op], LONGEST_TITLE) }, words);
     button.addEventListener("click", () => this.#onChoose(op));
     return element(
       "tr",
@@ -196,13 +204,13 @@ function slackCell(critical, holdsUp, slackUs) {
  * @param {(op: number) => string} groupName
  * @returns {OpRow[]} by op
  */
-export function opRows(step, { names, types }, labels, groupName) {
+export function opRows(step, { names, short_names: short, types }, labels, groupName) {
   const [devices, slacks] = [step.array("op.device"), step.array("op.slack_us")];
   const [starts, ends] = [step.array("op.start_us"), step.array("op.end_us")];
   return Array.from(devices, (device, op) => ({
     op,
     device,
-    text: `${names[op]}\n${types[op]}\n${groupName(op)}\n${labels[device]}`.toLowerCase(),
+    text: `${short ? `${short[op]}\n` : ""}${names[op]}\n${types[op]}\n${groupName(op)}\n${labels[device]}`.toLowerCase(),
     timeUs: ends[op] - starts[op],
     slackUs: slacks[op],
     startUs: starts[op],

@@ -2,6 +2,7 @@
 
 import { element } from "../ui/dom.js";
 import { cutName, formatBytes, formatShare } from "../ui/format.js";
+import { cutNames, LONGEST_TITLE } from "../ui/names.js";
 import { NONE } from "./step.js";
 import { BYTE_CLASSES, peakSentence } from "./step-words.js";
 
@@ -9,15 +10,17 @@ import { BYTE_CLASSES, peakSentence } from "./step-words.js";
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
 
 const SHOWN = 10;
+const LONGEST_NAME = 60;
 
 /**
  * @param {Step} step
  * @param {readonly DeviceLook[]} looks
- * @param {(op: number) => string} nameOf op → its name
+ * @param {(op: number) => string} nameOf op → its name as people are shown it
+ * @param {(op: number) => string} wholeNameOf op → its name in the file
  * @param {(activity: number) => void} onChoose
  * @returns {HTMLElement[]} one a device that holds anything
  */
-export function peakLists(step, looks, nameOf, onChoose) {
+export function peakLists(step, looks, nameOf, wholeNameOf, onChoose) {
   return looks
     .filter(({ index }) => step.texts.peaks[index].bytes > 0)
     .map(({ index, label }) =>
@@ -26,7 +29,7 @@ export function peakLists(step, looks, nameOf, onChoose) {
         { class: "peak", "data-device": index },
         element("summary", {}, `${label}: ${peakSentence(step, index)}`),
         classes(step, index),
-        holdings(step, index, nameOf, onChoose),
+        holdings(step, index, nameOf, wholeNameOf, onChoose),
       ),
     );
 }
@@ -58,12 +61,14 @@ function classes(step, device) {
  * @param {Step} step
  * @param {number} device
  * @param {(op: number) => string} nameOf
+ * @param {(op: number) => string} wholeNameOf
  * @param {(activity: number) => void} onChoose
  */
-function holdings(step, device, nameOf, onChoose) {
+function holdings(step, device, nameOf, wholeNameOf, onChoose) {
   const first = step.array("peak.first");
   const from = first[device];
   const count = Math.min(first[device + 1] - from, SHOWN);
+  const words = cutNames(Array.from({ length: count }, (_, index) => nameOf(step.array("peak.op")[from + index])), LONGEST_NAME);
   const rows = Array.from({ length: count }, (_, index) => {
     const at = from + index;
     const op = step.array("peak.op")[at];
@@ -72,10 +77,10 @@ function holdings(step, device, nameOf, onChoose) {
     return element(
       "tr",
       {},
-      element("th", { scope: "row" }, chooser(cutName(nameOf(op), 60), () => onChoose(op))),
+      element("th", { scope: "row" }, chooser(words[index], wholeNameOf(op), () => onChoose(op))),
       element("td", {}, BYTE_CLASSES[name].label),
       element("td", { class: "number" }, formatBytes(step.array("peak.bytes")[at])),
-      element("td", {}, until === NONE ? "held during the whole step" : freed(step, until, nameOf, onChoose)),
+      element("td", {}, until === NONE ? "held during the whole step" : freed(step, until, nameOf, wholeNameOf, onChoose)),
     );
   });
   const head = ["Held", "Class", "Bytes", "Freed by"];
@@ -96,19 +101,21 @@ function holdings(step, device, nameOf, onChoose) {
  * @param {Step} step
  * @param {number} activity
  * @param {(op: number) => string} nameOf
+ * @param {(op: number) => string} wholeNameOf
  * @param {(activity: number) => void} onChoose
  */
-function freed(step, activity, nameOf, onChoose) {
+function freed(step, activity, nameOf, wholeNameOf, onChoose) {
   const what = step.isTransfer(activity) ? "the end of its transfer" : `the end of ${cutName(nameOf(activity), 50)}`;
-  return chooser(what, () => onChoose(activity));
+  return chooser(what, wholeNameOf(step.opOf(activity)), () => onChoose(activity));
 }
 
 /**
  * @param {string} words
+ * @param {string} wholeName of the op
  * @param {() => void} act
  */
-function chooser(words, act) {
-  const button = element("button", { type: "button", class: "link-button name" }, words);
+function chooser(words, wholeName, act) {
+  const button = element("button", { type: "button", class: "link-button name", title: cutName(wholeName, LONGEST_TITLE) }, words);
   button.addEventListener("click", act);
   return button;
 }

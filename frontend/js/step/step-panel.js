@@ -4,6 +4,7 @@ import { deviceLooks } from "../graph/devices.js";
 import { choice, chosenGroup } from "../run/page-state.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
+import { LONGEST_TITLE, shownName, shownNames } from "../ui/names.js";
 import { getJson, isRefusal, showFailure } from "../ui/server.js";
 import { SettledTimer } from "../ui/settled-timer.js";
 import { ChainList, placeOf } from "./chain-list.js";
@@ -169,13 +170,13 @@ export class StepPanel {
     this.#axis.setLength(step.stepTimeUs);
     this.#timeline.show(step, (op) => this.groupName(op));
     this.#memory.show(step);
-    this.#chain.show(step, (op) => this.opName(op));
+    this.#chain.show(step, (op) => this.opName(op), (op) => this.wholeName(op));
     this.#list.show(step, /** @type {OpNames} */ (this.#ops), (op) => this.groupName(op));
     setText(this.#part("sentence"), stepSentence(step));
     setText(this.#part("bound"), boundSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
     this.#part("devices").replaceChildren(...deviceTable(step, this.#looks));
-    const lists = peakLists(step, this.#looks, (op) => this.opName(op), (activity) => this.#choose(activity));
+    const lists = peakLists(step, this.#looks, (op) => this.opName(op), (op) => this.wholeName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();
     const isShown = shown.key === this.#shown?.key;
@@ -211,6 +212,7 @@ export class StepPanel {
     this.#timeline.choose(this.#chosen, isChosen);
     this.#list.choose(this.#chosen !== NONE && !step.isTransfer(this.#chosen) ? this.#chosen : -1);
     setText(this.#part("chosen-words"), this.#chosenWords(step));
+    this.#part("chosen-words").title = this.#chosen === NONE ? "" : cutName(this.wholeName(step.opOf(this.#chosen)), LONGEST_TITLE);
   }
 
   /** @param {Step} step */
@@ -231,7 +233,7 @@ export class StepPanel {
         count += 1;
       }
     }
-    return `${cutName(this.#groups[group].name, 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
+    return `${cutName(shownName(this.#groups[group]), 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
   }
 
   /** @param {import("./timeline-view.js").Target | null} target */
@@ -242,7 +244,9 @@ export class StepPanel {
       return;
     }
     const lines = target.idle >= 0 ? this.#idleWords(step, target.idle) : this.#activityWords(step, target.activity);
-    this.#tip.show(lines.map((line) => element("p", { class: "name" }, line)), target.x, this.#part("timeline").offsetTop + target.y);
+    const op = target.idle >= 0 ? -1 : step.opOf(target.activity);
+    const whole = op >= 0 && this.wholeName(op) !== this.opName(op) ? [element("p", { class: "name tip-whole" }, cutName(this.wholeName(op), LONGEST_TITLE))] : [];
+    this.#tip.show([...lines.map((line) => element("p", { class: "name" }, line)), ...whole], target.x, this.#part("timeline").offsetTop + target.y);
   }
 
   /**
@@ -301,9 +305,17 @@ export class StepPanel {
     return this.#looks.map(({ label }) => label);
   }
 
+  /**
+   * @param {number} op
+   * @returns {string} its name in the file
+   */
+  wholeName(op) {
+    return this.#ops?.names[op] ?? `op ${op}`;
+  }
+
   /** @param {number} op */
   opName(op) {
-    return this.#ops?.names[op] ?? `op ${op}`;
+    return (this.#ops && shownNames(this.#ops)[op]) ?? `op ${op}`;
   }
 
   /** @returns {ArrayLike<number>} [ops] known once a step is */
@@ -321,7 +333,8 @@ export class StepPanel {
    * @returns {string} the name of its group
    */
   groupName(op) {
-    return this.#groups[this.groupOf(op)]?.name ?? this.opName(op);
+    const group = this.#groups[this.groupOf(op)];
+    return group ? shownName(group) : this.opName(op);
   }
 
   /** @param {string} name */

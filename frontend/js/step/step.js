@@ -13,6 +13,7 @@ export const NONE = -1;
 /**
  * @typedef {object} OpNames the content of `ops.json`
  * @property {string[]} names untrusted text
+ * @property {string[]} [short_names] [ops] what people are shown of them; an older version did not send it
  * @property {string[]} types untrusted text
  * @property {number[]} groups [ops]
  *

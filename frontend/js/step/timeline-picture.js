@@ -3,7 +3,7 @@
 import { linearTicks } from "../chart/scale.js";
 import { listedDevices } from "../graph/devices-in-use.js";
 import { colour } from "../ui/colours.js";
-import { cutName, shortName, timeUnit } from "../ui/format.js";
+import { cutName, timeUnit } from "../ui/format.js";
 import { devicesInUse } from "./device-parts.js";
 import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "./lanes.js";
 import { NONE } from "./step.js";
@@ -266,7 +266,7 @@ export class TimelinePicture {
    * @param {number} width
    */
   #drawName(context, op, x, y, width) {
-    const words = shortName(this.#nameOf(op), Math.floor((width - 8) / 7));
+    const words = cutName(this.#nameOf(op), Math.floor((width - 8) / 7));
     context.strokeStyle = this.#colours.surface;
     context.lineWidth = 3;
     context.lineJoin = "round";

@@ -3,6 +3,7 @@
 import { SPLIT } from "../graph/colouring.js";
 import { element, find } from "../ui/dom.js";
 import { counted, cutName } from "../ui/format.js";
+import { shownName } from "../ui/names.js";
 import { post } from "../ui/server.js";
 import { downloadsOf, KeptList } from "./kept-list.js";
 import { gainsOfMove } from "./gains.js";
@@ -132,7 +133,7 @@ export class TryIt {
     const movable = this.#movable(groups);
     const isLocked = movable.length === 0;
     const load = {
-      words: groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[group].name, 40),
+      words: groups.length > 1 ? counted(groups.length, "group") : cutName(shownName(this.#groups[group]), 40),
       stays: isLocked || movable.length < groups.length ? stayWords(groups.length - movable.length) : "",
       isLocked,
       current: this.#currentOf(groups),
@@ -154,7 +155,7 @@ export class TryIt {
     const groups = this.#selected;
     const device = this.#shown.placement?.[groups.at(-1) ?? -1] ?? null;
     const controls = this.controls(device);
-    const name = groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[groups[0]]?.name ?? "", 60);
+    const name = groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[groups[0]] ? shownName(this.#groups[groups[0]]) : "", 60);
     this.#costs.showSelection(controls ? name : "", controls);
     if (controls) {
       this.#sayCosts(groups, name);

@@ -166,6 +166,7 @@
  * @typedef {object} Group
  * @property {number} id its index
  * @property {string} name untrusted text
+ * @property {string} [short_name] what people are shown of it, as `engine/graphs/short_names.py` finds it; an older version did not send it
  * @property {number} ops
  * @property {[string, number][]} types the most frequent op types
  * @property {Record<string, number>} time_us by device kind: of a graph the catalogue's, of a run those of its devices

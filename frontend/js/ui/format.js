@@ -305,20 +305,7 @@ export function visible(name) {
 }
 
 /**
- * The last part of a path-like name, for places with little room.
- *
- * @param {string} name
- * @param {number} [longest]
- * @returns {string}
- */
-export function shortName(name, longest = 24) {
-  const last = name.split("/").filter(Boolean).at(-1) ?? name;
-  const characters = [...visible(last.slice(0, longest * 2))];
-  return characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : characters.join("");
-}
-
-/**
- * A name on one line of bounded length, cut in the middle.
+ * A name on one line of bounded length, cut in the middle. A path keeps its last parts whole, as far as there is room.
  *
  * @param {string} name
  * @param {number} [longest]
@@ -329,8 +316,30 @@ export function cutName(name, longest = 120) {
   if (characters.length <= longest) {
     return characters.join("");
   }
-  const half = Math.floor((longest - 1) / 2);
-  return `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;
+  const room = Math.max(0, longest - 1);
+  const end = lengthOfEnd(characters, room);
+  const begin = room - end;
+  return `${characters.slice(0, begin).join("")}…${characters.slice(characters.length - end).join("")}`;
+}
+
+/** Of the room for a cut name, the part that whole last parts of a path may take, if there is more than one. */
+const MOST_FOR_END = 0.7;
+
+/**
+ * @param {readonly string[]} characters of a name that is too long
+ * @param {number} room for its beginning and its end together
+ * @returns {number} the number of characters to show of its end
+ */
+function lengthOfEnd(characters, room) {
+  const last = characters.length - characters.lastIndexOf("/");
+  let end = 0;
+  for (let length = 1; length <= MOST_FOR_END * room; length += 1) {
+    if (characters[characters.length - length] === "/" && length > 1) {
+      end = length;
+    }
+  }
+  const isPath = last > 1 && last <= characters.length;
+  return end || (isPath && last - 1 <= room ? Math.min(last, room) : Math.ceil(room / 2));
 }
 
 /**

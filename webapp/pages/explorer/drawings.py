@@ -2,7 +2,6 @@
 devices.
 """
 
-import json
 import uuid
 from collections.abc import Callable, Hashable
 
@@ -10,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from engine import api
-from webapp.graphs.models import Graph, PreparedBlob
-from webapp.graphs.prepared import prepared_of
+from webapp.graphs.models import Graph
+from webapp.graphs.prepared import prepared_of, view_of
 from webapp.http.handler import EXPLAINING, in_threads
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
@@ -39,16 +38,10 @@ def graph_of_run(_request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 
 def _view_of_run(run: Run) -> dict[str, api.Json]:
-    stored = PreparedBlob.objects.filter(graph=run.graph).values_list("view", flat=True).first()
-    if stored is None:
-        raise Http404("This graph has not been read yet.")
-    view: dict[str, api.Json] = json.loads(stored)
+    view = view_of(run.graph)
     prepared, cluster = prepared_and_cluster_of(run)
     time_us = prepared.on(cluster.devices).group_time_us()
-    groups = view["groups"]
-    assert isinstance(groups, list)
-    for number, group in enumerate(groups):
-        assert isinstance(group, dict)
+    for number, group in enumerate(view["groups"]):
         group["time_us"] = {kind: float(times[number]) for kind, times in time_us.items()}
     return view
 

@@ -168,7 +168,7 @@ def integers(request: HttpRequest, name: str) -> list[int]:
 @in_threads(EXPLAINING)
 @require_safe
 def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """Names, types and groups of the ops, in the order in which an explanation counts them.
+    """Names, short names, types and groups of the ops, in the order in which an explanation counts them.
 
     Raises LimitError for a graph that is too large to be explained.
     """
@@ -177,6 +177,7 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     prepared = prepared_of(graph)
     content = {
         "names": prepared.graph.op_names,
+        "short_names": prepared.short_names().of_op,
         "types": prepared.graph.op_types,
         "groups": prepared.grouping.group_of_op.tolist(),
     }
