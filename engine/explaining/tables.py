@@ -17,7 +17,6 @@ from engine.simulator.timeline import NOT_WAITED
 GROUP_COLUMNS = (
     "group",
     "name",
-    "short_name",
     "ops",
     "device",
     "time_us",
@@ -26,6 +25,7 @@ GROUP_COLUMNS = (
     "critical_us",
     "least_slack_us",
     "time_source",
+    "short_name",
 )
 CHAIN_COLUMNS = (
     "start_us",
@@ -34,11 +34,11 @@ CHAIN_COLUMNS = (
     "cause",
     "what",
     "name",
-    "short_name",
     "device",
     "bytes",
     "behind",
     "time_source",
+    "short_name",
 )
 
 
@@ -62,7 +62,6 @@ def groups_csv(session: Session, placement: GivenPlacement, explanation: Explana
     rows = zip(
         range(grouping.group_count),
         grouping.names,
-        prepared.short_names_of_groups(),
         np.bincount(grouping.group_of_op, minlength=grouping.group_count).tolist(),
         ["split" if device == SPLIT else names[device] for device in placement.device_of_group.tolist()],
         sums(timeline.end_us - timeline.start_us).tolist(),
@@ -71,6 +70,7 @@ def groups_csv(session: Session, placement: GivenPlacement, explanation: Explana
         critical_us.tolist(),
         slack_us.tolist(),
         sources_in_groups(prepared.costs, grouping.group_of_op.tolist(), grouping.group_count),
+        prepared.short_names_of_groups(),
         strict=True,
     )
     return csv_text(GROUP_COLUMNS, rows)
@@ -103,11 +103,11 @@ def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[Csv
             Cause(cause).name.lower(),
             "op" if transfer < 0 else "transfer",
             activity_name(session, explanation, activity),
-            short_names[activity if transfer < 0 else int(timeline.transfers.op[transfer])],
             names[device],
             None if transfer < 0 else int(timeline.transfers.bytes[transfer]),
             None if behind == NOT_WAITED else activity_name(session, explanation, behind),
             sources[activity] if transfer < 0 and cause == Cause.COMPUTE else None,
+            short_names[activity if transfer < 0 else int(timeline.transfers.op[transfer])],
         ]
 
 

@@ -80,6 +80,21 @@ def test_the_times_of_the_chain_add_up_to_the_step(step: Step) -> None:
     assert {row["cause"] for row in rows} <= {"compute", "transfer", "link", "rest", "queue"}
 
 
+def test_tables_have_the_names_of_the_pages_beside_those_of_the_file() -> None:
+    names = [f"PartitionedCall/net/{layer}/x" for layer in ("a", "b", "c")]
+    nodes = [{"id": name, "time_us": {"K80": 1.0}, "output_bytes": [8]} for name in names]
+    edges = [{"source": one, "target": other} for one, other in pairwise(names)]
+    graph, costs = read_nodelink(json.dumps({"nodes": nodes, "edges": edges}).encode())
+    session = Session(PreparedGraph(graph, costs, group_ops(graph, costs, None)), parse_cluster("2xK80"))
+    placement = session.by_group([0, 1, 1])
+    explanation = session.explain(placement)
+    groups, chain = groups_csv(session, placement, explanation), chain_csv(session, explanation)
+    assert [(row["name"], row["short_name"]) for row in rows_of(groups)] == [
+        *zip(names, ("a/x", "b/x", "c/x"), strict=True)
+    ]
+    assert {(row["name"], row["short_name"]) for row in rows_of(chain)} >= {(f"{names[0]}:0", "a/x"), (names[2], "c/x")}
+
+
 def test_the_trace_has_the_idle_times_with_their_causes(step: Step) -> None:
     session, _, explanation = step
     trace: Any = explained_trace(session, explanation)
