@@ -90,6 +90,15 @@ class ChildKilledError(ChildError):
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """`text` (a name from a file or a user) made printable, on one line and at most `length` long, for a message."""
-    head = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:length])
-    return head if len(text) <= length else head[: length - 1] + "…"
+    """`text` (a name from a file or a user) made printable, on one line and at most `length` long, for a message.
+
+    A path, such as an op's name, is cut in its middle, so that its end stays; another text at its end.
+    """
+    if len(text) <= length:
+        return _printable(text)
+    end = (length - 1) // 2 if "/" in text else 0
+    return _printable(f"{text[: length - 1 - end]}…{text[len(text) - end :]}")
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

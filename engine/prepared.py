@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,22 @@ class PreparedGraph:
 
     def summary(self) -> dict[str, Json]:
         """A summary of the graph for people; docs/formats.md describes the keys."""
+        found = self._summary()
+        return found | {"short_names": self._short_names_in(found)}
+
+    def _short_names_in(self, summary: Mapping[str, Any]) -> Json:
+        """Name → short name, of the ops and scopes that a summary names, where these differ and are of one op alone."""
+        rows = [row for part in ("loops", "branches", "sizes") for row in summary[part] or ()]
+        names = {str(row["name"]) for row in rows} | {str(row[0]) for row in summary["unknown"]}
+        for key in ("cpu_ops", "gpu_ops"):
+            names.update(str(name) for _, _, listed in summary[key]["reasons"] for name in listed)
+        short = self.short_names()
+        short_of_op = dict(zip(self.graph.op_names, short.of_op, strict=True))
+        found = {name: short_of_op.get(name) or short.of_scope(name) for name in sorted(names)}
+        times = Counter(found.values())
+        return {name: words for name, words in found.items() if words != name and times[words] == 1}
+
+    def _summary(self) -> dict[str, Any]:
         graph, costs = self.graph, self.costs
         unknown = np.flatnonzero(costs.source == CostSource.UNKNOWN)
         sources = self.op_time_sources()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.errors import PlacetoError, TimeLimitError
+from engine.errors import PlacetoError, TimeLimitError, shortened
 
 ERROR = TimeLimitError("too long", where="reading", allowed="1 s", advice="use fewer ops", field="file")
 
@@ -17,3 +17,10 @@ def test_an_error_at_another_field_is_of_its_type_and_says_the_same(where: str |
     moved: PlacetoError = ERROR.at("times", where=where)
     assert type(moved) is TimeLimitError
     assert moved.facts() == {**ERROR.facts(), "field": "times", "where": shown}
+
+
+def test_a_path_that_is_cut_keeps_its_end_and_another_text_its_beginning() -> None:
+    name = f"StatefulPartitionedCall/{'layer/' * 20}MatMul"
+    assert [shortened(name), len(shortened(name))] == [f"{name[:40]}…{name[-39:]}", 80]
+    assert shortened(name, 12) == "Statef…atMul" and shortened("x" * 99, 5) == "xxxx…"
+    assert shortened("a/\u202e") == "a/\N{REPLACEMENT CHARACTER}" and shortened("a/b", 3) == "a/b"

@@ -183,6 +183,17 @@ def test_where_nobody_knows_the_names_they_are_lines(
     assert (read_as(first).trips, read_as(first).sizes) == ({"while": 9}, GIVEN.sizes)
 
 
+def test_loops_are_called_as_on_other_pages_and_answer_to_their_names_in_the_file(client: Client, first: Graph) -> None:
+    whole = "PartitionedCall/functional_1/lstm/while"
+    Graph.objects.update(summary=SUMMARY | {"loops": [loop(whole, 1, "assumed")], "short_names": {whole: "lstm/while"}})
+    field = field_of(client, first, whole)
+    page = client.get(f"/graphs/{first.id}/").content.decode()
+    assert f'<th scope="row" class="name" title="{whole}">lstm/while</th>' in page
+    assert f'class="name" title="{whole}">lstm/while</label>' in page
+    assert again(client, first, as_offered(client, first) | {field: "3"}).status_code == 302
+    assert read_as(first).trips[whole] == 3
+
+
 def test_a_graph_without_loops_asks_for_none(client: Client, first: Graph) -> None:
     Graph.objects.update(summary=SUMMARY | {"loops": [], "sizes": []}, options=GraphOptions().to_json())
     assert not {"trips", "sizes"} & form_of(client, first).fields.keys()

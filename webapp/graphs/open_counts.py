@@ -34,11 +34,18 @@ class OpenCount:
     """used when the graph was read; None if unknown"""
     words: str
     """the source of `counted`"""
+    shown_as: str
+    """the name for people"""
 
     @property
     def label(self) -> str:
-        """The name, shortened."""
-        return shortened_in_the_middle(self.name)
+        """The name for people, cut to fit."""
+        return shortened_in_the_middle(self.shown_as)
+
+
+def short_name(summary: GraphSummary, name: str) -> str:
+    """The name of an op or scope as people are shown it."""
+    return str((summary.get("short_names") or {}).get(name, name))
 
 
 def loops_in_order(summary: GraphSummary) -> list[Mapping[str, Any]]:
@@ -57,14 +64,16 @@ def open_counts(summary: GraphSummary) -> dict[str, list[OpenCount] | None]:
     trips = {loop["name"]: (loop["trips"], api.TRIPS_FROM[loop["source"]]) for loop in loops}
     sizes = {size["name"]: (size["length"], api.SIZES_FROM[size["source"]]) for size in sizes_in_order(summary)}
     return {
-        "trips": None if summary.get("loops") is None else _numbered("trips", trips),
-        "sizes": None if summary.get("sizes") is None else _numbered("sizes", sizes),
+        "trips": None if summary.get("loops") is None else _numbered("trips", trips, summary),
+        "sizes": None if summary.get("sizes") is None else _numbered("sizes", sizes, summary),
     }
 
 
-def _numbered(kind: str, found: Mapping[str, tuple[int | None, str]]) -> list[OpenCount]:
-    rows = enumerate(found.items())
-    return [OpenCount(kind, f"{kind}_{index}", name, counted, words) for index, (name, (counted, words)) in rows]
+def _numbered(kind: str, found: Mapping[str, tuple[int | None, str]], summary: GraphSummary) -> list[OpenCount]:
+    return [
+        OpenCount(kind, f"{kind}_{index}", name, counted, words, short_name(summary, name))
+        for index, (name, (counted, words)) in enumerate(found.items())
+    ]
 
 
 def shortened_in_the_middle(name: str, longest: int = LONGEST_NAME) -> str:

@@ -1,13 +1,18 @@
 """Short names: what a person calls an op, told apart, with the op's own end."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.short_names import ShortNames
+from engine.prepared import PreparedGraph
+from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 CALL = "StatefulPartitionedCall_1/StatefulPartitionedCall"
 KERAS = f"{CALL}/functional_1"
@@ -90,6 +95,24 @@ def test_scopes_are_called_as_their_ops_are() -> None:
     assert names.of_scope(f"{KERAS}/lstm_1/while") == "lstm_1/while"
     assert names.of_scope(f"{KERAS}/dense_1") == "dense_1"
     assert names.of_scope(KERAS) == "functional_1" and names.of_scope(CALL) == "StatefulPartitionedCall"
+
+
+def test_a_summary_and_a_view_have_the_short_names_of_what_they_name() -> None:
+    names = ["PartitionedCall/net/a/x", "PartitionedCall/net/b/x", "PartitionedCall/net/b/y"]
+    graph = replace(make_graph(names, [(names[0], names[1]), (names[1], names[2])]), cpu_reason=("why", "", "why"))
+    costs = make_costs(3)
+    prepared = PreparedGraph(graph, costs, group_ops(graph, costs, None))
+    assert prepared.summary()["short_names"] == {names[0]: "a/x", names[2]: "b/y"}
+    groups: Any = prepared.view()["groups"]
+    assert [(group["name"], group["short_name"]) for group in groups] == [
+        *zip(names, ("a/x", "b/x", "b/y"), strict=True)
+    ]
+    one = PreparedGraph(graph, costs, group_ops(graph, costs, 1))
+    opened: Any = one.scope_view(0, "")["groups"]
+    assert {(item["name"], item["short_name"]) for item in opened} == {
+        (names[0], "a/x"),
+        ("PartitionedCall/net/b", "b"),
+    }
 
 
 PARTS = [

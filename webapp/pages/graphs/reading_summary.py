@@ -11,13 +11,15 @@ from engine import api
 from webapp.graphs.format_words import format_words
 from webapp.graphs.graph_options import groups_text
 from webapp.graphs.models import Graph
-from webapp.graphs.open_counts import GraphSummary, loops_in_order, shortened_in_the_middle, sizes_in_order
+from webapp.graphs.open_counts import GraphSummary, loops_in_order, short_name, shortened_in_the_middle, sizes_in_order
 from webapp.option_words import with_fields
 
 MOST_SHAPES = 8
 """input shapes, trips and sizes shown in full"""
 ROWS_SHOWN = 20
 """rows of a table that are not folded away"""
+LONGEST_IN_LIST = 120
+"""characters of an op's name in a list"""
 MOST_ROWS = 500
 """rows of a table, folded ones included"""
 SOURCES = (
@@ -115,12 +117,22 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class OpName:
+    """The name of an op in a list."""
+
+    whole: str
+    """in the file"""
+    shown: str
+    """for people, cut to fit"""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownOps:
     """Ops without a known time."""
 
     ops: int
     types: list[tuple[str, int]]
-    listed: list[tuple[str, str, str]]
+    listed: list[tuple[OpName, str, str]]
     """the first ones: name, type, reason"""
     heavy: int
     """the number of those that may be heavy"""
@@ -133,7 +145,7 @@ class OpsByReason:
     """Ops that no GPU can run, or no CPU."""
 
     ops: int
-    reasons: list[tuple[str, int, list[str]]]
+    reasons: list[tuple[str, int, list[OpName]]]
     """reason, count, names of the first ones"""
 
 
@@ -187,10 +199,14 @@ def unknown_ops_of(summary: GraphSummary) -> UnknownOps | None:
     return UnknownOps(
         summary["unknown_ops"],
         [(op_type, count) for op_type, count in summary.get("unknown_types", [])],
-        [(name, op_type, why) for name, op_type, why in summary.get("unknown", [])],
+        [(_op_name(summary, name), op_type, why) for name, op_type, why in summary.get("unknown", [])],
         sum(count for _, count in summary.get("heavy_unknown") or []),
         [f"{row['name']}={row['shape'] or 'lengths'}" for row in summary.get("open_inputs") or []],
     )
+
+
+def _op_name(summary: GraphSummary, name: str) -> OpName:
+    return OpName(name, shortened_in_the_middle(short_name(summary, name), LONGEST_IN_LIST))
 
 
 def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
@@ -198,7 +214,10 @@ def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
     found = summary.get(key)
     if not found or not found["ops"]:
         return None
-    return OpsByReason(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
+    reasons = [
+        (reason, count, [_op_name(summary, name) for name in names]) for reason, count, names in found["reasons"]
+    ]
+    return OpsByReason(found["ops"], reasons)
 
 
 def notes_of(summary: GraphSummary) -> list[str]:
@@ -214,16 +233,18 @@ def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list
     `id_for_trips`: name of a loop → id of the field for its trips.
     """
     tables = [
-        Table("loops", "Loops", "Loop", [_loop_row(loop, id_for_trips) for loop in loops_in_order(summary)]),
+        Table("loops", "Loops", "Loop", [_loop_row(loop, id_for_trips, summary) for loop in loops_in_order(summary)]),
         Table(
             "branches",
             "Branches",
             "Branch",
-            [_branch_row(branch) for branch in summary.get("branches") or []],
+            [_branch_row(branch, summary) for branch in summary.get("branches") or []],
             meaning="One side of each branch counts: the one that the file picks, or else the costlier one.",
         ),
         _layer_table(summary),
-        Table("sizes", "Sizes that depend on data", "Op", [_size_row(size) for size in sizes_in_order(summary)]),
+        Table(
+            "sizes", "Sizes that depend on data", "Op", [_size_row(size, summary) for size in sizes_in_order(summary)]
+        ),
     ]
     return [table for table in tables if table.rows]
 
@@ -264,20 +285,21 @@ def row_facts(graph: Graph, summary: GraphSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> TableRow:
+def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str], summary: GraphSummary) -> TableRow:
     cells = (
         TableCell("Trips", loop["trips"], is_number=True),
         TableCell("Source", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
         TableCell("Ops", loop["ops"], is_number=True),
     )
-    return TableRow(loop["name"], cells, id_for_trips(loop["name"]) if loop["source"] == "assumed" else "")
+    name = loop["name"]
+    link = id_for_trips(name) if loop["source"] == "assumed" else ""
+    return TableRow(name, cells, link, shown_as=short_name(summary, name))
 
 
-def _branch_row(branch: Mapping[str, Any]) -> TableRow:
+def _branch_row(branch: Mapping[str, Any], summary: GraphSummary) -> TableRow:
     not_counted = f"{branch['ops_not_taken']} of {branch['ops']}"
-    return TableRow(
-        branch["name"], (TableCell("Counted side", branch["taken"]), TableCell("Ops not counted", not_counted))
-    )
+    cells = (TableCell("Counted side", branch["taken"]), TableCell("Ops not counted", not_counted))
+    return TableRow(branch["name"], cells, shown_as=short_name(summary, branch["name"]))
 
 
 def _layer_table(summary: GraphSummary) -> Table:
@@ -311,13 +333,13 @@ def _layer_row(layer: Mapping[str, Any], held: Sequence[str], flops: str) -> Tab
     return TableRow(layer["name"], tuple(cells), shown_as=layer["label"])
 
 
-def _size_row(size: Mapping[str, Any]) -> TableRow:
+def _size_row(size: Mapping[str, Any], summary: GraphSummary) -> TableRow:
     cells = (
         TableCell("Type", size["type"], speaks_for_itself=True),
         TableCell("Counted length", size["length"], is_number=True),
         TableCell("Source", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
     )
-    return TableRow(size["name"], cells)
+    return TableRow(size["name"], cells, shown_as=short_name(summary, size["name"]))
 
 
 def _listed(values: Mapping[str, object]) -> str:
