@@ -247,6 +247,7 @@ class PreparedGraph:
         ops = np.flatnonzero(opened.item_of_op >= 0)
         return {
             "scope": opened.prefix,
+            "short_scopes": self._short_names_around(prefix),
             "is_drawn": is_drawn,
             "ops": ops.tolist(),
             "item_of_op": opened.item_of_op[ops].tolist(),
@@ -259,6 +260,12 @@ class PreparedGraph:
             "groups": self._node_rows(opened.names, self._short_names_of_items(opened), opened.item_of_op, positions),
             **_drawing(opened, positions, opened.against, opened.bytes_against),
         }
+
+    def _short_names_around(self, prefix: str) -> dict[str, Json]:
+        """Scope → short name, of `prefix` and the scopes around it."""
+        short, parts = self.short_names(), prefix.split("/") if prefix else []
+        around = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+        return {scope: short.of_scope(scope) for scope in around}
 
     def _short_names_of_items(self, opened: OpenScope) -> list[str]:
         """[items] of an opened scope; a scope and an op that would have one name keep their own."""

@@ -133,7 +133,7 @@ def _branches(summary: Summary) -> Iterator[str]:
     yield f"Branches: {len(branches)}. One side of each counts: the one that the file picks, else the costlier one."
     for branch in branches[:ROWS_SHOWN]:
         ops = f"{branch['ops_not_taken']} of {branch['ops']} ops do not"
-        yield f"  {shortened(branch['name'])}: {shortened(branch['taken'])} counts, {ops}"
+        yield f"  {shortened(_shown(summary, branch['name']))}: {shortened(branch['taken'])} counts, {ops}"
     yield from _more(len(branches), ROWS_SHOWN)
 
 
@@ -182,7 +182,8 @@ def _unknown_ops(summary: Summary) -> Iterator[str]:
     if unknown := summary["unknown_ops"]:
         yield f"Ops without a known cost: {unknown}. Their times and bytes are lower bounds."
         for name, op_type, why in summary["unknown"][:UNKNOWN_SHOWN]:
-            yield f"  {shortened(name)} ({shortened(op_type)}): {why}" if op_type else f"  {shortened(name)}: {why}"
+            shown = shortened(_shown(summary, name))
+            yield f"  {shown} ({shortened(op_type)}): {why}" if op_type else f"  {shown}: {why}"
         yield from _more(unknown, UNKNOWN_SHOWN)
     if summary["batch_helps"]:
         known, of_all = summary["batch_helps"]
@@ -202,13 +203,19 @@ def _devices(summary: Summary) -> Iterator[str]:
             yield f"Ops that need a {device_class}: {ops['ops']}. {where}"
             for reason, count, names in ops["reasons"]:
                 dots = ", …" if count > len(names) else ""
-                yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
+                shown = ", ".join(shortened(_shown(summary, name)) for name in names)
+                yield f"  {reason}: {count}: {shown}{dots}"
     fixed = summary["fixed_ops"]
     if fixed["ops"]:
-        shown = [f"{shortened(device)} × {count}" for device, count in fixed["by_device"][:DEVICES_SHOWN]]
+        by_device = [f"{shortened(device)} × {count}" for device, count in fixed["by_device"][:DEVICES_SHOWN]]
         dots = ", …" * (fixed["devices"] > DEVICES_SHOWN)
-        yield f"Ops that the file fixes to a device: {fixed['ops']}: {', '.join(shown)}{dots}"
+        yield f"Ops that the file fixes to a device: {fixed['ops']}: {', '.join(by_device)}{dots}"
         yield "  A run keeps them there; with --drop-devices it ignores the devices of the file."
+
+
+def _shown(summary: Summary, name: str) -> str:
+    """The name of an op or scope that nobody types again, as the pages show it."""
+    return str(summary["short_names"].get(name, name))
 
 
 def _kind(kind: str) -> str:

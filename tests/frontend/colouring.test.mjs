@@ -118,6 +118,9 @@ test("a way to a scope from an address leads into scopes of its group, or nowher
   const crumbs = crumbsOf(["0", "a/b", "a/b/c"], groups);
   assert.deepEqual(crumbs.map(({ words }) => words), ["Graph", "<b>first", "a/b", "c"]);
   assert.deepEqual(crumbs.map(({ path }) => path.length), [0, 1, 2, 3]);
+  const short = crumbsOf(["0", "call/net/a", "call/net/a/b"], groups, { "call/net/a": "a", "call/net/a/b": "a/b" });
+  assert.deepEqual(short.map(({ words }) => words), ["Graph", "<b>first", "a", "b"]);
+  assert.equal(short[2].title, "call/net/a");
   assert.equal(scopeAddress("/scope.json", ["0", "a&group=9"]), "/scope.json?group=0&scope=a%26group%3D9");
 });
 

@@ -5,6 +5,7 @@
 
 import { element } from "../ui/dom.js";
 import { counted, cutName, formatBytes } from "../ui/format.js";
+import { LONGEST_TITLE } from "../ui/names.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { colouring, SPLIT } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
@@ -299,13 +300,14 @@ export class ScopePanel {
   }
 
   #drawBar() {
-    const crumbs = crumbsOf(this.#path, this.#groups);
-    const items = crumbs.map(({ words, path }, index) => {
+    const crumbs = crumbsOf(this.#path, this.#groups, this.#scope?.short_scopes);
+    const items = crumbs.map(({ words, title: whole, path }, index) => {
       const name = cutName(words, 40);
+      const title = whole ? cutName(whole, LONGEST_TITLE) : null;
       if (index === crumbs.length - 1) {
-        return element("li", { "aria-current": "location" }, name);
+        return element("li", { "aria-current": "location", title }, name);
       }
-      const button = element("button", { type: "button", class: "link-button name" }, name);
+      const button = element("button", { type: "button", class: "link-button name", title }, name);
       button.addEventListener("click", () => this.#go(path));
       return element("li", {}, button);
     });

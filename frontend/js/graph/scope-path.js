@@ -1,5 +1,7 @@
 /** The way to an opened scope: a group's number, then scopes, each within the one before. Pure. */
 
+import { shownName } from "../ui/names.js";
+
 /**
  * @param {readonly string[]} path such as `["12", "block/branch"]`; from an address, so untrusted
  * @param {number} groups how many there are
@@ -15,13 +17,16 @@ export function checkedPath(path, groups) {
 /**
  * @param {readonly string[]} path
  * @param {readonly import("../ui/contracts.js").Group[]} groups
- * @returns {{ words: string, path: readonly string[] }[]} each step of the way, beginning with the whole graph
+ * @param {Readonly<Record<string, string>>} [shortScopes] scope → its name as people are shown it; empty until it is known
+ * @returns {{ words: string, title: string, path: readonly string[] }[]} each step of the way, beginning with the whole graph
  */
-export function crumbsOf(path, groups) {
+export function crumbsOf(path, groups, shortScopes = {}) {
+  const shown = path.map((step, index) => (index === 0 ? shownName(groups[Number(step)]) : Object.hasOwn(shortScopes, step) ? shortScopes[step] : step));
   return [
-    { words: "Graph", path: [] },
+    { words: "Graph", title: "", path: [] },
     ...path.map((step, index) => ({
-      words: index === 0 ? groups[Number(step)].name : path.length > 1 && index > 1 ? step.slice(path[index - 1].length + 1) : step,
+      words: index > 1 && shown[index].startsWith(`${shown[index - 1]}/`) ? shown[index].slice(shown[index - 1].length + 1) : shown[index],
+      title: index === 0 ? groups[Number(step)].name : step,
       path: path.slice(0, index + 1),
     })),
   ];

@@ -191,6 +191,7 @@
  *
  * @typedef {object} OpenScope what `scope.json` has beside the items as groups of a `GroupGraph`
  * @property {string} scope the scope whose items these are; empty: the whole group
+ * @property {Record<string, string>} [short_scopes] the asked scope and those around it → what people are shown of them
  * @property {boolean} is_drawn false: too many for a drawing, so that there are no edges and no places
  * @property {number[]} ops of the scope
  * @property {number[]} item_of_op [ops of the scope]

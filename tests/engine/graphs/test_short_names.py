@@ -107,7 +107,13 @@ def test_a_summary_and_a_view_have_the_short_names_of_what_they_name() -> None:
     assert [(group["name"], group["short_name"]) for group in groups] == [
         *zip(names, ("a/x", "b/x", "b/y"), strict=True)
     ]
+    graph = replace(graph, cpu_reason=())
     one = PreparedGraph(graph, costs, group_ops(graph, costs, 1))
+    assert one.scope_view(0, "PartitionedCall/net/b")["short_scopes"] == {
+        "PartitionedCall": "PartitionedCall",
+        "PartitionedCall/net": "net",
+        "PartitionedCall/net/b": "b",
+    }
     opened: Any = one.scope_view(0, "")["groups"]
     assert {(item["name"], item["short_name"]) for item in opened} == {
         (names[0], "a/x"),
