@@ -124,7 +124,7 @@ def test_the_page_shows_all_that_the_engine_reports(client: Client, ready_graph:
     ):
         assert text in page
     assert HOSTILE not in page
-    assert page.count("&lt;img src=x") == 2
+    assert page.count("&lt;img src=x") == 4, "each of the two lists, and its title"
 
 
 def test_a_summary_of_an_earlier_version_is_shown_as_far_as_it_goes(client: Client, ready_graph: Graph) -> None:
