@@ -241,13 +241,14 @@ class PreparedGraph:
         Raises GraphError where the group has no such scope.
         """
         opened = open_scope(self.graph, self.costs, self.grouping.group_of_op, group, prefix)
+        short = self.short_names()
         edges = len(opened.edge_source) + len(opened.against)
         is_drawn = opened.group_count <= MOST_ITEMS_DRAWN and edges <= MOST_EDGES_DRAWN
         positions = layout(opened) if is_drawn else None
         ops = np.flatnonzero(opened.item_of_op >= 0)
         return {
             "scope": opened.prefix,
-            "short_scopes": self._short_names_around(prefix),
+            "short_scopes": _short_names_around(short, prefix),
             "is_drawn": is_drawn,
             "ops": ops.tolist(),
             "item_of_op": opened.item_of_op[ops].tolist(),
@@ -257,19 +258,14 @@ class PreparedGraph:
             ],
             "inputs": opened.inputs.tolist(),
             "outputs": opened.outputs.tolist(),
-            "groups": self._node_rows(opened.names, self._short_names_of_items(opened), opened.item_of_op, positions),
+            "groups": self._node_rows(
+                opened.names, self._short_names_of_items(short, opened), opened.item_of_op, positions
+            ),
             **_drawing(opened, positions, opened.against, opened.bytes_against),
         }
 
-    def _short_names_around(self, prefix: str) -> dict[str, Json]:
-        """Scope → short name, of `prefix` and the scopes around it."""
-        short, parts = self.short_names(), prefix.split("/") if prefix else []
-        around = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-        return {scope: short.of_scope(scope) for scope in around}
-
-    def _short_names_of_items(self, opened: OpenScope) -> list[str]:
+    def _short_names_of_items(self, short: ShortNames, opened: OpenScope) -> list[str]:
         """[items] of an opened scope; a scope and an op that would have one name keep their own."""
-        short = self.short_names()
         short_of_op = dict(zip(self.graph.op_names, short.of_op, strict=True))
         found = [
             short.of_scope(name) if is_scope else short_of_op[name]
@@ -345,6 +341,13 @@ def _drawing(
             for strip in (positions.strips if positions else ())
         ],
     }
+
+
+def _short_names_around(short: ShortNames, prefix: str) -> dict[str, Json]:
+    """Scope → short name, of `prefix` and the scopes around it."""
+    parts = prefix.split("/") if prefix else []
+    around = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+    return {scope: short.of_scope(scope) for scope in around}
 
 
 def _by_reason(op_names: Sequence[str], reasons: Sequence[str]) -> dict[str, Json]:

@@ -93,9 +93,9 @@ def _told_apart(rows: "Sequence[_Scope]", lasts: Sequence[str]) -> list[str]:
     """[ops] the names, with parts brought back until no two ops have one. `rows` [ops], `lasts` [ops]: last parts."""
     # an op whose last part is empty has nothing to be called by but its whole name
     rows = [row if last else row.whole() for row, last in zip(rows, lasts, strict=True)]
+    begins = {row: row.begin for row in set(rows)}
+    names = [begins[row] + last for row, last in zip(rows, lasts, strict=True)]
     for attempt in range(ROUNDS + 2):
-        begins = {row: row.begin for row in rows}
-        names = [begins[row] + last for row, last in zip(rows, lasts, strict=True)]
         alike = _alike(names)
         if not alike:
             return names
@@ -105,6 +105,7 @@ def _told_apart(rows: "Sequence[_Scope]", lasts: Sequence[str]) -> list[str]:
                 own = [row.whole() for row in own]
             for op, row in zip(ops, own, strict=True):
                 rows[op] = row
+                names[op] = row.begin + lasts[op]
     return [row.whole().begin + last for row, last in zip(rows, lasts, strict=True)]
 
 
