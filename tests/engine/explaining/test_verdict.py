@@ -115,7 +115,10 @@ def test_the_trade_adds_up_to_the_step() -> None:
     assert trade.transfers_us == pytest.approx(10)
     assert trade.resting_us == pytest.approx(REST_US)
     assert trade.waiting_us == 0
-    assert verdict.one_device_trade == Trade(2000, 0, 0, pytest.approx(2 * REST_US))
+    alone = verdict.one_device_trade
+    assert alone is not None
+    assert (alone.computing_us, alone.transfers_us, alone.waiting_us) == (2000, 0, 0)
+    assert alone.resting_us == pytest.approx(2 * REST_US)
     assert verdict.trade_sentence == "", "it does not pay"
 
 
