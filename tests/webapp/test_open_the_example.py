@@ -59,8 +59,10 @@ def test_it_is_a_finished_run_of_this_version(client: Client) -> None:
 def test_its_page_says_what_one_sees(client: Client, run: Run) -> None:
     page = client.get(f"/runs/{opened(client).id}/").content.decode()
     assert "Run it yourself" in page
+    assert f"At most {LONGEST_SECONDS:.0f} s: it may end with fewer evaluations." in page
     verdict = read_example().report["verdict"]
     assert isinstance(verdict, dict) and str(verdict["sentence"]) in page
+    assert verdict["trade_sentence"] and str(verdict["trade_sentence"]) in page
     assert "Run it yourself" not in client.get(f"/runs/{run.id}/").content.decode()
 
 

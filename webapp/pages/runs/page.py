@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from engine import api
-from webapp.example.opening import is_example
+from webapp.example.opening import LONGEST_SECONDS, is_example
 from webapp.http.user_errors import row_or_404
 from webapp.pages.runs.downloads import NAMES, stem_of
 from webapp.runs.baselines import BASELINES
@@ -85,9 +85,9 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 
 def run_context(run: Run) -> dict[str, object]:
-    """Context of its page: run, result (`result_of`), has_two_placements, simplest_first, is_example, graph, project,
-    policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem
-    (of names of files), version.
+    """Context of its page: run, result (`result_of`), has_two_placements, simplest_first, is_example, example_seconds,
+    graph, project, policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_count,
+    download_stem (of names of files), version.
     """
     run_json = run_to_json(run)
     result: Any = run_json["result"]
@@ -97,6 +97,7 @@ def run_context(run: Run) -> dict[str, object]:
         "has_two_placements": has_two_placements(result),
         "simplest_first": has_two_placements(result) and offers_simplest_first(result),
         "is_example": is_example(run),
+        "example_seconds": LONGEST_SECONDS,
         "graph": run.graph,
         "project": run.graph.project,
         "policy_fit": policy_fit(run),
