@@ -57,3 +57,14 @@ def test_layers_have_their_own_names_on_the_page_and_the_files_names_on_hover_in
     assert {row["name"].split(":")[0]: row["short_name"] for row in rows_of_file}[
         loop
     ] == "lstm_1/while/lstm_cell_1/Tanh"
+    _stay_in_their_columns_on_a_phone(page)
+
+
+def _stay_in_their_columns_on_a_phone(page: Page) -> None:
+    """Long names take several lines, and lie on no other column."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    for table in ("chain", "ops"):
+        names = page.locator(f"table.{table} tbody tr :is(th, td):first-child button")
+        expect(names.first).to_be_visible()
+        wider = "buttons => buttons.filter(button => button.scrollWidth > button.clientWidth + 1).length"
+        assert names.evaluate_all(wider) == 0, table
