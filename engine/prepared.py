@@ -114,8 +114,7 @@ class PreparedGraph:
         for key in ("cpu_ops", "gpu_ops"):
             names.update(str(name) for _, _, listed in summary[key]["reasons"] for name in listed)
         short = self.short_names()
-        short_of_op = dict(zip(self.graph.op_names, short.of_op, strict=True))
-        found = {name: short_of_op.get(name) or short.of_scope(name) for name in sorted(names)}
+        found = {name: short.of_op_named.get(name) or short.of_scope(name) for name in sorted(names)}
         times = Counter(found.values())
         return {name: words for name, words in found.items() if words != name and times[words] == 1}
 
@@ -217,8 +216,8 @@ class PreparedGraph:
 
     def short_names_of_groups(self) -> list[str]:
         """[groups] those of the ops that give the groups their names."""
-        short_of_op = dict(zip(self.graph.op_names, self.short_names().of_op, strict=True))
-        return [short_of_op[name] for name in self.grouping.names]
+        short = self.short_names()
+        return [short.of_op_named[name] for name in self.grouping.names]
 
     def group_time_us(self) -> dict[str, NDArray[np.float64]]:
         """By device kind: [groups] the sum of the times of a group's ops in a step."""
@@ -258,21 +257,9 @@ class PreparedGraph:
             ],
             "inputs": opened.inputs.tolist(),
             "outputs": opened.outputs.tolist(),
-            "groups": self._node_rows(
-                opened.names, self._short_names_of_items(short, opened), opened.item_of_op, positions
-            ),
+            "groups": self._node_rows(opened.names, _short_names_of_items(short, opened), opened.item_of_op, positions),
             **_drawing(opened, positions, opened.against, opened.bytes_against),
         }
-
-    def _short_names_of_items(self, short: ShortNames, opened: OpenScope) -> list[str]:
-        """[items] of an opened scope; a scope and an op that would have one name keep their own."""
-        short_of_op = dict(zip(self.graph.op_names, short.of_op, strict=True))
-        found = [
-            short.of_scope(name) if is_scope else short_of_op[name]
-            for name, is_scope in zip(opened.names, opened.is_scope.tolist(), strict=True)
-        ]
-        times = Counter(found)
-        return [name if times[name] == 1 else own for name, own in zip(found, opened.names, strict=True)]
 
     def _node_rows(
         self,
@@ -341,6 +328,16 @@ def _drawing(
             for strip in (positions.strips if positions else ())
         ],
     }
+
+
+def _short_names_of_items(short: ShortNames, opened: OpenScope) -> list[str]:
+    """[items] of an opened scope; a scope and an op that would have one name keep their own."""
+    found = [
+        short.of_scope(name) if is_scope else short.of_op_named[name]
+        for name, is_scope in zip(opened.names, opened.is_scope.tolist(), strict=True)
+    ]
+    times = Counter(found)
+    return [name if times[name] == 1 else own for name, own in zip(found, opened.names, strict=True)]
 
 
 def _short_names_around(short: ShortNames, prefix: str) -> dict[str, Json]:

@@ -70,7 +70,7 @@ def groups_csv(session: Session, placement: GivenPlacement, explanation: Explana
         critical_us.tolist(),
         slack_us.tolist(),
         sources_in_groups(prepared.costs, grouping.group_of_op.tolist(), grouping.group_count),
-        prepared.short_names_of_groups(),
+        [session.short_names.of_op_named[name] for name in grouping.names],
         strict=True,
     )
     return csv_text(GROUP_COLUMNS, rows)

@@ -1,5 +1,6 @@
 """What splitting a graph trades: the critical chain's time by kind, beside that of one device."""
 
+import dataclasses
 from dataclasses import dataclass
 
 from engine.clusters.cluster import Cluster
@@ -31,12 +32,7 @@ class Trade:
 
     def to_json(self) -> dict[str, Json]:
         """The fields `trade` and `one_device_trade` of docs/formats/reports.md."""
-        return {
-            "computing_us": self.computing_us,
-            "transfers_us": self.transfers_us,
-            "waiting_us": self.waiting_us,
-            "resting_us": self.resting_us,
-        }
+        return dataclasses.asdict(self)
 
 
 def trade_of(timeline: Timeline, cluster: Cluster) -> Trade:

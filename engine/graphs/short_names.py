@@ -74,6 +74,8 @@ class ShortNames:
             row.leave_out(self.root)
         self.of_op: tuple[str, ...] = tuple(_told_apart(row_of_op, last_of_op))
         """[ops] unique; of each op its last part, and of the parts before it those that are shown"""
+        self.of_op_named: dict[str, str] = dict(zip(op_names, self.of_op, strict=True))
+        """the same by the names in the file"""
 
     @staticmethod
     def of(graph: ComputationGraph) -> "ShortNames":

@@ -14,11 +14,10 @@ from webapp.form_errors import add_to_form
 from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
-from webapp.graphs.prepared import view_of
+from webapp.graphs.prepared import view_text_of
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.http.user_errors import refused_form, status_of
 from webapp.jobs import deletion
-from webapp.json_field import to_text
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
 from webapp.pages.graphs.page import graph_or_404, graph_page
@@ -99,7 +98,7 @@ def view(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 def view_answer(graph: Graph) -> HttpResponse:
     """The grouped graph as JSON, which never changes. Raises Http404 until the graph has been read."""
     return HttpResponse(
-        to_text(view_of(graph)),
+        view_text_of(graph),
         content_type="application/json",
         headers={"Cache-Control": "private, max-age=86400, immutable"},
     )
