@@ -68,3 +68,6 @@ def _stay_in_their_columns_on_a_phone(page: Page) -> None:
         expect(names.first).to_be_visible()
         wider = "buttons => buttons.filter(button => button.scrollWidth > button.clientWidth + 1).length"
         assert names.evaluate_all(wider) == 0, table
+        assert names.evaluate_all("buttons => Math.min(...buttons.map(button => button.clientWidth))") > 80, table
+    scroller = page.locator(".table-scroller", has=page.locator("table.ops"))
+    assert scroller.evaluate("scroller => scroller.scrollWidth - scroller.clientWidth") <= 1, "all columns in sight"
