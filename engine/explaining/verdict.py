@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention
 from engine.events import Json
+from engine.explaining.change import change_sentence
 from engine.explaining.model_error import ModelError, error_of
 from engine.explaining.trade import Trade, trade_of, trade_sentence
 from engine.number_words import LEAST_GAP, bytes_words, counted, part_words, percent_words
@@ -16,6 +17,7 @@ from engine.placers.registry import PLACERS
 from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
 from engine.simulator import Timeline
+from engine.simulator.bound import lower_bounds
 
 
 class VerdictKind(StrEnum):
@@ -65,7 +67,7 @@ class Verdict:
     one_device_trade: Trade | None
     """of the best single device; None where the graph fits none"""
     trade_sentence: str
-    """what a split that pays saves, and what it pays for that; empty for other verdicts"""
+    """what a split that pays saves, and what it pays for that; where splitting does not pay, what would change that"""
 
     def to_json(self) -> dict[str, Json]:
         """The field `verdict` of docs/formats.md."""
@@ -134,8 +136,21 @@ def verdict_of(
         bottleneck=bottleneck,
         trade=trade,
         one_device_trade=one_device,
-        trade_sentence=trade_sentence(trade, one_device) if kind is VerdictKind.SPLIT and one_device else "",
+        trade_sentence=_trade_sentence(problem, kind, trade, alone, one_device),
     )
+
+
+def _trade_sentence(
+    problem: PlacementProblem, kind: VerdictKind, trade: Trade, alone: Timeline | None, one_device: Trade | None
+) -> str:
+    if alone is None or one_device is None:
+        return ""
+    if kind is VerdictKind.SPLIT:
+        return trade_sentence(trade, one_device)
+    if kind is VerdictKind.INFEASIBLE or problem.cluster.device_count == 1:
+        return ""
+    path_us = lower_bounds(problem.graph, problem.costs, problem.cluster).path_us
+    return change_sentence(alone.step_time_us, float(alone.rest_us.sum()), path_us)
 
 
 def _best_one_device(problem: PlacementProblem) -> Timeline | None:

@@ -94,7 +94,7 @@
  * @typedef {object} Verdict with more fields, see docs/formats.md
  * @property {"split" | "one_device" | "infeasible"} kind
  * @property {string} sentence
- * @property {string} [trade_sentence] empty where splitting does not pay; an older version did not write it
+ * @property {string} [trade_sentence] empty where nothing fits; an older version did not write it
  *
  * @typedef {object} SimplestFigures
  * @property {number} step_time_us

@@ -119,7 +119,8 @@ def test_the_trade_adds_up_to_the_step() -> None:
     assert alone is not None
     assert (alone.computing_us, alone.transfers_us, alone.waiting_us) == (2000, 0, 0)
     assert alone.resting_us == pytest.approx(2 * REST_US)
-    assert verdict.trade_sentence == "", "it does not pay"
+    path = "Its ops wait for each other: the longest path takes > 99 % of the step on one device"
+    assert verdict.trade_sentence == f"{path}, so faster links or more devices would not help."
 
 
 def test_a_split_says_what_it_saves_and_what_it_pays_for_that() -> None:
@@ -134,6 +135,22 @@ def test_a_split_says_what_it_saves_and_what_it_pays_for_that() -> None:
         "ops, for 125 µs more transfers."
     )
     assert verdict.to_json()["trade_sentence"] == verdict.trade_sentence
+
+
+def test_where_splitting_does_not_pay_the_page_says_what_would_change_that() -> None:
+    launches = judged(problem_of([20.0, 20.0, 1.0], [(0, 2), (1, 2)], output_bytes=7_600_000), [0, 0, 0])
+    assert launches.kind is VerdictKind.ONE_DEVICE
+    whole_us = 41 + 3 * REST_US
+    assert launches.one_device_us == pytest.approx(whole_us)
+    share = round(100 * 3 * REST_US / whole_us)
+    assert launches.trade_sentence.startswith(f"{share} % of the step on one device is launching ops: a larger batch")
+    links = judged(problem_of([1000.0, 1000.0, 10.0], [(0, 2), (1, 2)], output_bytes=76_000_000), [0, 0, 0])
+    assert links.trade_sentence.startswith(
+        "The longest path takes 1.02 ms of the 2.03 ms on one device, so there is work"
+    )
+    assert "faster links" in links.trade_sentence
+    alone = judged(problem_of([1000.0, 1000.0], [], output_bytes=1), [0, 1])
+    assert alone.trade_sentence.startswith("It saves"), "where it pays, what it trades"
 
 
 def test_small_parts_of_a_trade_are_not_named() -> None:
