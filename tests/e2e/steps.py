@@ -48,6 +48,12 @@ def expect_status(page: Page, status: str) -> None:
     expect(part(page, "status")).to_have_attribute("data-status", status)
 
 
+def open_tab(page: Page, name: str) -> Locator:
+    """Choose one of the tabs below the pictures of a run; returns the panel that it shows."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    return page.get_by_role("tabpanel", name=name)
+
+
 def run_on(
     graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int, suffix: str = ".json"
 ) -> Locator:

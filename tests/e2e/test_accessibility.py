@@ -63,6 +63,9 @@ def test_axe_finds_nothing_serious(bare_page: Page) -> None:
     project, graph = (crumbs.nth(place).get_attribute("href") for place in (1, 2))
     assert graph and project
     found = found_on(page)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        found |= {f"{where} {tab.inner_text()}": faults for where, faults in found_on(page).items()}
     places = [
         "/",
         "/projects/",

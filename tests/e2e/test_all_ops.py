@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import create_project, expect_status, part, start_run
+from tests.e2e.steps import create_project, expect_status, open_tab, part, start_run
 
 pytestmark = pytest.mark.e2e
 OPS = 3100
@@ -64,6 +64,7 @@ def test_all_ops_are_drawn_chosen_and_coloured_by_the_shown_placement(page: Page
     expect(words).to_contain_text(f"op{OPS - 1} (MatMul)")
     expect(part(page, "chosen")).to_contain_text(f"op{OPS - 1}")
     expect(page.locator("[data-step=chosen-words]")).to_contain_text(f"op{OPS - 1} (MatMul)")
+    open_tab(page, "Ops")
     page.get_by_label("Search ops").fill("op77")
     page.get_by_label("Search ops").press("Enter")
     expect(words).to_contain_text("op77")

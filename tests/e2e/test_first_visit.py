@@ -17,7 +17,7 @@ def test_one_click_opens_the_example_and_says_what_one_sees(page: Page) -> None:
     page.get_by_role("button", name="Open the example").click()
     page.wait_for_url("**/runs/*/")
     expect_status(page, "done")
-    expect(page.get_by_role("region", name="About this example")).to_contain_text("stepped line is the best so far")
+    expect(page.get_by_role("region", name="About this example")).to_contain_text("Select anything to see why")
     expect(part(page, "best")).to_have_text("621 ms")
     expect(part(page, "canvas").locator("canvas").first).to_be_visible()
     first = page.url

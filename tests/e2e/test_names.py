@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import part, run_on
+from tests.e2e.steps import open_tab, part, run_on
 
 pytestmark = pytest.mark.e2e
 CALL = "StatefulPartitionedCall_1/StatefulPartitionedCall/functional_1"
@@ -32,25 +32,25 @@ def exported(layers: int) -> bytes:
 def test_layers_have_their_own_names_on_the_page_and_the_files_names_on_hover_in_search_and_in_files(
     page: Page, tmp_path: Path
 ) -> None:
-    step = run_on(exported(4), page, tmp_path, "Exported", "local_search", 300)
+    run_on(exported(4), page, tmp_path, "Exported", "local_search", 300)
     loop = f"{CALL}/lstm_1/while/body/_27/functional_1/lstm_1/while/lstm_cell_1/Tanh"
     for button in page.get_by_role("button", name="Show").filter(has_text="more of").all():
         button.click()
     expect(page.locator("body")).not_to_contain_text(WRAPPER)
     groups = part(page, "groups")
     for search in ("lstm_1/while/lstm_cell_1/Tanh", "body/_27/functional_1/lstm_1/while/lstm_cell_1/tanh"):
-        step.get_by_label("Search ops").fill(search)
-        found = step.locator("table.ops tbody button")
+        found = open_tab(page, "Ops").locator("table.ops tbody button")
+        page.get_by_label("Search ops").fill(search)
         expect(found).to_have_text(["lstm_1/while/lstm_cell_1/Tanh"])
         expect(found).to_have_attribute("title", loop)
+    open_tab(page, "Groups")
     groups.get_by_role("searchbox").fill("functional_1/dense_3")
     rows = groups.locator("tbody th")
     expect(rows.first).to_contain_text("dense_3/")
     assert all(WRAPPER in (row.get_attribute("title") or "") for row in rows.all())
+    open_tab(page, "Ops")
     found.click()
-    expect(part(page, "step").locator("[data-step=chosen-words]")).to_contain_text(
-        "lstm_1/while/lstm_cell_1/Tanh (MatMul)"
-    )
+    expect(page.locator("[data-step=chosen-words]")).to_contain_text("lstm_1/while/lstm_cell_1/Tanh (MatMul)")
     rows_of_file = csv.DictReader(
         io.StringIO(page.request.get(f"{page.url.partition('?')[0]}exports/chain.csv").text())
     )

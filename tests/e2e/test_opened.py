@@ -59,7 +59,7 @@ def test_groups_are_coloured_by_other_facts_and_opened_to_their_ops(page: Page, 
     expect(rows).to_have_count(3)
     expect(stage).to_contain_text("<b>relu")
     rows.filter(has_text="conv").click()
-    stage.get_by_role("button", name="Open its 2 ops").click()
+    part(page, "chosen-item").get_by_role("button", name="Open its 2 ops").click()
     expect(rows).to_have_count(2)
     expect(page).to_have_url(re.compile("conv"))
     page.reload()

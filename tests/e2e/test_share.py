@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from engine import VERSION
-from tests.e2e.steps import create_project, expect_status, part, start_run, upload
+from tests.e2e.steps import create_project, expect_status, open_tab, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
 HOSTILE = [
@@ -32,7 +32,7 @@ def hostile_graph(folder: Path) -> Path:
 def look_around(page: Page) -> None:
     """What a reader of a run does: the explained step, a group, with names as text."""
     expect(part(page, "step")).to_have_attribute("data-state", "ready")
-    rows = part(page, "groups").locator("tbody tr")
+    rows = open_tab(page, "Groups").locator("tbody tr")
     rows.filter(has_text="<img src=x").first.click()
     expect(part(page, "chosen")).to_contain_text(HOSTILE[0])
     page.locator("[data-step=timeline]").press("]")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.steps import address_of, expect_status, part, run_on
+from tests.e2e.steps import address_of, expect_status, open_tab, part, run_on
 from tests.webapp.graph_files import products
 
 pytestmark = pytest.mark.e2e
@@ -105,7 +105,7 @@ def moved_by_hand_and_kept(page: Page, step: Locator, group: int) -> None:
     expect(whole).to_have_text(re.compile("%|equally"))
     reported = whole.inner_text()
     still_split = splits(page).count() - 1
-    part(page, "groups").locator("tr[aria-selected=true]").focus()
+    open_tab(page, "Groups").locator("tr[aria-selected=true]").focus()
     page.keyboard.press("1")
     bar = part(page, "trial")
     expect(bar).to_contain_text("1 group moved")
@@ -143,7 +143,7 @@ def run_goes_on(page: Page) -> None:
     """Start a run from the shown placement: it begins with the same parts."""
     shown_us = page.request.get(f"{address_of(page)}run.json").json()["best_step_time_us"]
     split = splits(page).count()
-    kept = part(page, "kept")
+    kept = open_tab(page, "Kept placements")
     kept.get_by_text("Go on from here").click()
     kept.get_by_label("Evaluations").fill("1")
     kept.get_by_role("button", name="Start the run").click()

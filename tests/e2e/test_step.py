@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.e2e.steps import address_of, expect_status, part, run_on
+from tests.e2e.steps import address_of, expect_status, open_tab, part, run_on
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
@@ -29,21 +29,24 @@ def test_one_step_is_explained(page: Page, tmp_path: Path) -> None:
     step = run_on_a_tree(page, tmp_path, "Explained", "local_search", 2000)
     best_us = page.request.get(f"{address_of(page)}run.json").json()["best_step_time_us"]
 
-    expect(step).to_contain_text("The critical chain takes")
-    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-6), "it opens at the best"
-    chain = step.locator(".chain tbody tr")
+    expect(part(page, "tabs")).to_contain_text("The critical chain takes")
+    assert sum_of(part(page, "tabs").locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-6), (
+        "it opens at the best"
+    )
+    more = open_tab(page, "Ops")
+    chain = more.locator(".chain tbody tr")
     expect(chain.first).to_contain_text("op")
-    step.get_by_label("In order of time").check()
+    more.get_by_label("In order of time").check()
     expect(chain.first.locator("td").nth(1)).to_have_text("0 µs")
 
-    peak = step.locator(".peak").first
+    peak = open_tab(page, "Devices").locator(".peak").first
     peak.locator("summary").click()
     expect(peak.locator("tbody tr").first).to_contain_text("Activations")
     peaks = part(page, "devices").locator("tbody td:last-child")
     expect(peaks.first).to_contain_text("iB")
 
     timeline = step.get_by_role("img", name="Timeline of one step")
-    chosen = step.locator("[data-step=chosen-words]")
+    chosen = page.locator("[data-step=chosen-words]")
     pixel = timeline.evaluate(PIXEL_OF, OPS - 1)
     timeline.click(position=pixel)
     expect(chosen).to_contain_text(f"op{OPS - 1} (MatMul)")
@@ -69,15 +72,15 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     last = str(step.get_attribute("data-shown"))
     page.get_by_label("Episode shown").fill("0")
     expect(step).not_to_have_attribute("data-shown", last)
-    first_us = sum_of(step.locator("[data-cause]"), "us")
+    first_us = sum_of(part(page, "tabs").locator("[data-cause]"), "us")
     expect(part(page, "shown")).to_contain_text("Episode")
     first = page.request.get(f"{address_of(page)}events.json").json()["events"]
     episode = next(event for event in first if event["type"] == "episode")
     assert first_us == pytest.approx(episode["step_time_us"], rel=1e-6)
-    row = part(page, "groups").locator("tbody tr").first
+    row = open_tab(page, "Groups").locator("tbody tr").first
     row.click()
-    expect(step.locator("[data-step=chosen-words]")).to_contain_text("op")
-    expect(page).to_have_url(re.compile(r"\?show=episode-1&group=\d+$"))
+    expect(part(page, "chosen")).to_contain_text("op")
+    expect(page).to_have_url(re.compile(r"\?show=episode-1&group=\d+#groups$"))
 
     other = page.context.new_page()
     other.goto(page.url)
@@ -85,6 +88,7 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     expect(part(other, "groups").locator("tr[aria-selected=true]")).to_have_text(str(row.text_content()))
     other.close()
 
+    open_tab(page, "Episodes")
     part(page, "chart-legend").get_by_role("button", name="Single device").click()
     expect(part(page, "shown")).to_contain_text("Single device")
     expect(page).to_have_url(re.compile("show=baseline-single_device"))
@@ -98,11 +102,11 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     step = run_on_a_tree(page, tmp_path, "By hand", "local_search", 2000)
     bar = part(page, "trial")
     expect(bar).to_be_hidden()
-    best_us = sum_of(step.locator("[data-cause]"), "us")
+    best_us = sum_of(part(page, "tabs").locator("[data-cause]"), "us")
 
     size_of_drawing = "() => ['clientWidth', 'clientHeight'].map(side => document.querySelector('.graph-canvas')[side])"
     size = page.evaluate(size_of_drawing)
-    row = part(page, "groups").locator("tbody tr").first
+    row = open_tab(page, "Groups").locator("tbody tr").first
     row.click()
     moves = part(page, "chosen").locator(".moves button")
     there = moves.and_(page.locator("[aria-pressed=false]"))
@@ -118,7 +122,7 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     expect(costs).to_contain_text(reported)
     assert reported in bar.inner_text(), "the gain that was told is what the simulation says"
     assert page.evaluate(size_of_drawing) == size, "neither the panel nor the bar takes room from the drawing"
-    moved_us = sum_of(step.locator("[data-cause]"), "us")
+    moved_us = sum_of(part(page, "tabs").locator("[data-cause]"), "us")
     assert moved_us != pytest.approx(best_us, rel=1e-6)
     expect(part(page, "shown")).to_contain_text("By hand, from episode")
 
@@ -126,7 +130,7 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     expect(bar.get_by_role("button")).to_have_text(["Redo"])
     expect(part(page, "shown")).not_to_contain_text("By hand")
     expect(step).to_have_attribute("data-state", "ready")
-    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+    assert sum_of(part(page, "tabs").locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
     bar.get_by_role("button", name="Redo").click()
     expect(bar).to_contain_text("1 group moved")
 
@@ -144,7 +148,7 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     bar.get_by_role("button", name="Discard").click()
     expect(bar).to_be_hidden()
     expect(step).to_have_attribute("data-state", "ready")
-    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+    assert sum_of(part(page, "tabs").locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
     groups_are_dragged_onto_devices(page)
     the_gains_are_shown_and_a_run_goes_on(page, best_us)
     faults.clear()  # the browser notes the refused request
@@ -156,7 +160,7 @@ def keep_and_upload_it(page: Page, moved_us: float) -> None:
     bar.get_by_text("Keep", exact=True).click()
     bar.get_by_label("Name of the placement").fill("<b>mine</b>")
     bar.get_by_role("button", name="Keep it").click()
-    rows = part(page, "kept").locator("tbody tr")
+    rows = open_tab(page, "Kept placements").locator("tbody tr")
     expect(rows).to_have_count(1)
     expect(bar).to_be_hidden()
     expect(part(page, "shown")).to_contain_text("Kept placement “<b>mine</b>”")
@@ -166,7 +170,7 @@ def keep_and_upload_it(page: Page, moved_us: float) -> None:
     expect(part(page, "verdict")).to_have_text(re.compile("^<b>mine</b>: [0-9.]+ "))
     expect(part(page, "chart")).to_have_attribute("aria-valuetext", re.compile("^another placement is shown"))
     expect(step).to_have_attribute("data-state", "ready")
-    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(moved_us, rel=1e-9)
+    assert sum_of(part(page, "tabs").locator("[data-cause]"), "us") == pytest.approx(moved_us, rel=1e-9)
 
     rows.first.get_by_text("Download", exact=True).click()
     with page.expect_download() as downloaded:
@@ -191,7 +195,7 @@ def keep_and_upload_it(page: Page, moved_us: float) -> None:
 
 def several_groups_are_locked_and_moved(page: Page) -> None:
     """Select rows with Shift and Ctrl, lock one, move all: it stays, the rest gain what was told."""
-    rows = part(page, "groups").locator("tbody tr")
+    rows = open_tab(page, "Groups").locator("tbody tr")
     expect(part(page, "shown")).not_to_contain_text("Kept")
     rows.nth(1).click()
     page.keyboard.press("k")
@@ -199,9 +203,9 @@ def several_groups_are_locked_and_moved(page: Page) -> None:
     rows.nth(3).click(modifiers=["Shift"])
     rows.nth(5).click(modifiers=["Control"])
     expect(part(page, "chosen")).to_contain_text("4 groups selected")
-    expect(page).to_have_url(re.compile(r"group=\d+(,\d+){3}$"))
+    expect(page).to_have_url(re.compile(r"group=\d+(,\d+){3}#groups$"))
     rows.nth(6).click()
-    expect(page).to_have_url(re.compile(r"group=\d+$"))
+    expect(page).to_have_url(re.compile(r"group=\d+#groups$"))
     page.go_back()
     expect(part(page, "chosen")).to_contain_text("4 groups selected")
     stays = rows.nth(1).locator("td").first.inner_text()
@@ -315,7 +319,7 @@ def groups_are_dragged_onto_devices(page: Page) -> None:
 
     touch = page.context.new_cdp_session(page)
     expect(bar).to_be_hidden()
-    legend = part(page, "devices").locator(f"[data-drop-device='{there}']")
+    legend = part(page, "colour-legend").locator(f"[data-drop-device='{there}']")
     graph.press("0")
     expect(minimap).to_be_hidden()
     settle()
@@ -337,8 +341,19 @@ def groups_are_dragged_onto_devices(page: Page) -> None:
 
 def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:
     """Open the map of gains, whose first request fails, then start a run from the shown placement."""
-    page.route("**/gains.json", lambda route: route.abort(), times=1)
-    page.get_by_text("What each move would gain").click()
+    open_tab(page, "Groups").locator("tbody tr").first.click()  # so that nothing else asks for them
+    page.get_by_label("Episode shown").fill("0")
+    refused = []
+
+    def refuse_all_moves_once(route: Route) -> None:
+        if refused or '"groups"' in str(route.request.post_data):
+            route.continue_()
+        else:
+            refused.append(route)
+            route.abort()
+
+    page.route("**/gains.json", refuse_all_moves_once)
+    open_tab(page, "Gains")
     gains = part(page, "gains")
     gains.get_by_role("button", name="Try again").click()
     expect(gains.locator("[data-gains=words]")).to_contain_text(re.compile("Best single move|No single move"))
@@ -346,7 +361,8 @@ def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:
         rest.click()
     expect(gains.locator("tbody tr")).to_have_count(OPS)
     expect(gains.locator("tbody tr").first).to_contain_text("here")
-    kept = part(page, "kept")
+    page.locator("[data-player=best]").click()
+    kept = open_tab(page, "Kept placements")
     kept.get_by_text("Go on from here").click()
     kept.get_by_label("Evaluations").fill("50")
     kept.get_by_role("button", name="Start the run").click()
@@ -404,6 +420,7 @@ def test_the_shown_placement_is_compared_with_a_baseline(page: Page, tmp_path: P
     stages.nth(1).press("+")
     places = [stages.nth(index).evaluate(NODE_OF, 1) for index in (0, 1)]
     assert places[0] == places[1], "both graphs show the same part"
+    open_tab(page, "Groups")
     chosen.click()
     expect(rows.first).to_have_attribute("aria-selected", "false")
     page.go_back()

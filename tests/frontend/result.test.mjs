@@ -50,8 +50,8 @@ test("the simplest comes first where it may be as fast, or is preferred", () => 
 test("the two stand beside each other, the first to offer at the top", () => {
   const rows = placementRows(/** @type {NonNullable<ReturnType<typeof resultOf>>} */ (resultOf(report)));
   assert.deepEqual(rows, [
-    { token: "simplest", name: "Simplest", stepTime: "1.010 ms, 1 % slower", devices: "2", edges: "3" },
-    { token: "best", name: "Fastest", stepTime: "1.000 ms", devices: "2", edges: "96" },
+    { token: "simplest", name: "Simplest", stepTime: "1.010 ms, 1 % slower", devices: "2 devices", edges: "3 crossing edges" },
+    { token: "best", name: "Fastest", stepTime: "1.000 ms", devices: "2 devices", edges: "96 crossing edges" },
   ]);
 });
 

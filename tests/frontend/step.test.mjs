@@ -138,22 +138,27 @@ test("an op without slack that is not on the chain holds it up", () => {
   assert.equal(rows(0.1)[1].holdsUp, false);
 });
 
-test("the verdict compares, names the device that idles most and what it waits for, and ends with the bound", () => {
+test("the verdict compares, names the device that idles most what it waits for, and how far the bound is", () => {
   const groupName = (/** @type {number} */ op) => ["stem", "head"][op];
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
   assert.equal(
     verdict(about),
-    "35.0 µs. GPU 0 idles 71 % of the step, after its last op; 25 % above the lower bound.",
+    "35.0 µs. 25 % above the lower bound; GPU 0 idles 71 % of the step, after its last op.",
   );
   const waiting = new Step(bytes({ busy_us: [10, 20] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(9, 0, 0, 0, 1, 4, 0, 1), "idle.activity": Int32Array.of(0, 0), "idle.start_us": Float64Array.of(0, 30), "idle.end_us": Float64Array.of(9, 36) }));
   const rivals = [{ words: "one device", stepTimeUs: 40 }, { words: "Scotch", stepTimeUs: 35 }];
   assert.equal(
     verdict({ ...about, rivals, step: waiting }),
-    "35.0 µs: 13 % faster than one device, as fast as Scotch. GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op; 25 % above the lower bound.",
+    "35.0 µs: 13 % faster than one device, as fast as Scotch. 25 % above the lower bound; GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op.",
   );
   const unused = new Step(bytes({ busy_us: [35, 0] }));
   assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
   assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
+  assert.equal(
+    verdict({ ...about, rivals, step: null, isSaid: true }),
+    "as fast as Scotch. 25 % above the lower bound.",
+    "what stands above it is not said again",
+  );
   assert.match(verdict({ ...about, rivals, name: "my try" }), /^my try: 35\.0 µs, 1[23](\.5)? % faster than one device/);
 });
 

@@ -1,9 +1,6 @@
-/** The panel below a graph with the facts of the chosen group, or of several selected ones. */
+/** The part beside a graph with the facts of the chosen group, or of several selected ones. */
 
-import { DOUBLE_CLICK_MILLISECONDS, groupPanel, selectionPanel } from "./group-details.js";
-
-/** A group nearer than this to the panel is covered by it, or by the bar above it once the group is moved. */
-const COVERED_PIXELS = 100;
+import { groupPanel, selectionPanel } from "./group-details.js";
 
 /**
  * @typedef {object} ChosenActs
@@ -18,7 +15,6 @@ export class ChosenPanel {
   #known;
   #store;
   #acts;
-  #timer = 0;
 
   /**
    * @param {HTMLElement} part
@@ -33,14 +29,8 @@ export class ChosenPanel {
     this.#acts = acts;
   }
 
-  /** Fill it with what has just been chosen. */
+  /** Fill it with what is chosen, and with what is known of it. */
   fill() {
-    window.clearTimeout(this.#timer);
-    this.renew();
-  }
-
-  /** Fill it again: there are other facts of the same groups. */
-  renew() {
     const { groups } = this.#store.state;
     const chosen = groups.at(-1) ?? -1;
     const part = this.#part;
@@ -55,21 +45,5 @@ export class ChosenPanel {
     if (same instanceof HTMLElement) {
       same.focus({ preventScroll: true });
     }
-  }
-
-  /**
-   * Fill it once a second click would have come: it may lie over the drawing. The page scrolls if it would cover the group.
-   *
-   * @param {() => number} bottomOf the group's pixel in the window; −∞ where it is not drawn
-   */
-  fillBeside(bottomOf) {
-    window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => {
-      this.renew();
-      const covered = bottomOf() + COVERED_PIXELS - this.#part.getBoundingClientRect().top;
-      if (covered > 0) {
-        window.scrollBy({ top: covered, behavior: "instant" });
-      }
-    }, DOUBLE_CLICK_MILLISECONDS);
   }
 }

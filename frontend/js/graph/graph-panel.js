@@ -85,7 +85,7 @@ export class GraphPanel {
     });
     const parts = { choice: this.#part("colour"), legend: this.#part("colour-legend") };
     this.#colours = new GraphColours(parts, colours.keys, graph.groups, looks, this.#known, store, () => this.#paint());
-    this.#scopes = new ScopePanel(this.#part("canvas"), graph.groups, {
+    this.#scopes = new ScopePanel(this.#part("canvas"), this.#part("chosen-item"), graph.groups, {
       around: () => ({
         colour: this.#colours.key,
         facts: this.#colours.facts,
@@ -114,7 +114,7 @@ export class GraphPanel {
     this.#store.subscribe(["locked"], ({ locked }) => {
       this.#view?.mark("locked", locked);
       this.#table.mark("locked", locked);
-      this.#chosen.renew();
+      this.#chosen.fill();
     });
     this.#store.subscribe(["decided"], ({ decided }) => this.#view?.light(decided ?? this.#table.found));
   }
@@ -212,7 +212,7 @@ export class GraphPanel {
     this.#known.useKind(kind);
     this.#paint();
     this.#table.refresh();
-    this.#chosen.renew();
+    this.#chosen.fill();
   }
 
   /**
@@ -230,7 +230,7 @@ export class GraphPanel {
     }
     this.#paint();
     if (isExplained || state.placed?.placement[chosen] !== before.placed?.placement[chosen]) {
-      this.#chosen.renew();
+      this.#chosen.fill();
     }
   }
 
@@ -312,18 +312,8 @@ export class GraphPanel {
     this.#table.choose(chosen, isOne && chosenIn !== "table");
     this.#view?.mark("selected", groups);
     this.#table.mark("selected", groups);
-    if (isOne && chosen >= 0 && chosenIn === "graph") {
-      this.#chosen.fillBeside(() => this.#bottomOf(chosen));
-    } else {
-      this.#chosen.fill();
-    }
-  }
-
-  /** @param {number} group that has been clicked */
-  #bottomOf(group) {
     this.#tip.hide();
-    const view = this.#shownPicture === this.#view ? this.#view : null;
-    return view ? this.#part("canvas").getBoundingClientRect().top + view.pixelOf(group).y : -Infinity;
+    this.#chosen.fill();
   }
 
   /**

@@ -9,8 +9,6 @@ import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
 const NAMES_OF_A_SELECTION = 5;
-/** A panel may lie over the drawing: it opens only after a second click has found the node in its place. */
-export const DOUBLE_CLICK_MILLISECONDS = 350;
 
 /**
  * @typedef {object} Detail

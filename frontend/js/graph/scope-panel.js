@@ -1,6 +1,6 @@
 /**
- * An opened group or name scope in place of the whole graph: its scopes and ops as a drawing or as a list, the way back
- * above them, and the facts of the chosen one below.
+ * An opened group or name scope in place of the whole graph: its scopes and ops as a drawing or as a list, and the way back
+ * above them. The facts of the chosen one stand where those of a chosen group do.
  */
 
 import { element } from "../ui/dom.js";
@@ -9,7 +9,7 @@ import { LONGEST_TITLE } from "../ui/names.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { colouring, SPLIT } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
-import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip } from "./group-details.js";
+import { groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { crumbsOf, scopeAddress } from "./scope-path.js";
@@ -37,7 +37,7 @@ export class ScopePanel {
   #bar = element("nav", { class: "scope-bar", "aria-label": "Opened scopes", hidden: true });
   #body = element("div", { class: "scope-body", hidden: true });
   #tip = new Tip();
-  #details = element("div", { class: "chosen" });
+  #details;
   /** @type {readonly string[]} */
   #path = [];
   /** Until what is opened is drawn. */
@@ -56,18 +56,19 @@ export class ScopePanel {
   #table = null;
   #wantsList = false;
   #chosen = -1;
-  #timer = 0;
 
   /**
    * @param {HTMLElement} stage `data-scope`: the address of `scope.json`
+   * @param {HTMLElement} details where the facts of the chosen one stand
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {object} options
    * @param {() => Surroundings} options.around
    * @param {(path: readonly string[]) => void} options.onPath called when a person opens or closes a scope
    * @param {(colouring: import("./colouring.js").Colouring) => void} options.onPaint called with what the legend shows
    */
-  constructor(stage, groups, { around, onPath, onPaint }) {
+  constructor(stage, details, groups, { around, onPath, onPaint }) {
     this.#stage = stage;
+    this.#details = details;
     this.#address = String(stage.dataset.scope);
     this.#groups = groups;
     this.#around = around;
@@ -75,7 +76,6 @@ export class ScopePanel {
     this.#onPaint = onPaint;
     this.#body.addEventListener("keydown", (event) => this.#onKey(event));
     stage.prepend(this.#bar, this.#body);
-    stage.append(this.#details);
   }
 
   /** @returns {readonly string[]} empty while the whole graph is shown */
@@ -218,12 +218,7 @@ export class ScopePanel {
     this.#chosen = item;
     this.#view?.choose(item, false);
     this.#table?.choose(item, false);
-    window.clearTimeout(this.#timer);
-    if (item >= 0 && this.#view) {
-      this.#timer = window.setTimeout(() => this.#fillDetails(), DOUBLE_CLICK_MILLISECONDS);
-    } else {
-      this.#fillDetails();
-    }
+    this.#fillDetails();
   }
 
   #fillDetails() {
@@ -340,7 +335,6 @@ export class ScopePanel {
     this.#scope = null;
     this.#forget();
     this.#chosen = -1;
-    window.clearTimeout(this.#timer);
     this.#details.replaceChildren();
     this.#body.replaceChildren();
   }

@@ -11,6 +11,7 @@ import { FlatPanel } from "../ops/flat-panel.js";
 import { listenToCancel } from "../run/cancel-form.js";
 import { FollowedRun } from "../run/followed-run.js";
 import { KeptPlacements } from "../run/kept-placements.js";
+import { placeEpisodes } from "../run/episodes-place.js";
 import { choice } from "../run/page-state.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { ResultPanel } from "../run/result-panel.js";
@@ -23,6 +24,7 @@ import { Store } from "../run/store.js";
 import { ViewAddress } from "../run/view-address.js";
 import { boundaryWords } from "../step/boundary.js";
 import { Explanations } from "../step/explanations.js";
+import { Finder } from "../step/finder.js";
 import { findGainsForColour } from "../step/gain-colour.js";
 import { nodeFacts } from "../step/node-facts.js";
 import { ShownNumbers } from "../step/shown-numbers.js";
@@ -36,6 +38,7 @@ import { closeMenus } from "../ui/menu.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { post, showFailure } from "../ui/server.js";
 import { shareLinks } from "../ui/share.js";
+import { Tabs } from "../ui/tabs.js";
 import { keepHeight } from "../ui/steady-height.js";
 
 class RunPage {
@@ -91,6 +94,17 @@ class RunPage {
     this.#flat = new FlatPanel(root, panel, graph.groups, looks, store, { listsOps: false });
     this.#address.follow(store, () => this.#player.playing);
     keepHeight(this.#part("run-words"));
+    const tabs = new Tabs(this.#part("tabs"), (panel) => panel === "gains" && this.#tryIt.findGains());
+    placeEpisodes(root, store, tabs);
+    const unsubscribe = store.subscribe(["step"], ({ step }) => {
+      if (step) {
+        unsubscribe();
+        tabs.follow(); // what the address names may have had no height until now
+      }
+    });
+    const field = find(this.#part("find"), "input", HTMLInputElement);
+    new Finder(field, this.#part("found"), { groups: graph.groups, opNames: () => step.opNames() }, ({ kind, index }) =>
+      kind === "op" ? step.chooseOp(index) : store.set(choice(store.state, [index])));
     document.addEventListener("keydown", (event) => this.#isForPage(event) && (this.#onKey(event) || this.#player.onKey(event)));
     listenToCancel(root, this.#announcer);
   }
@@ -116,7 +130,7 @@ class RunPage {
     });
     const explanations = new Explanations(shown, String(root.dataset.version));
     const explained = this.#part("step");
-    const step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), store, explanations);
+    const step = new StepPanel(explained, root, run.devices, graph.groups, String(explained.dataset.ops), store, explanations);
     new ShownNumbers(root, graph, run.devices, methodLabels, store, shown, (op) => step.groupName(op));
     new DecisionsPanel(this.#part("decisions"), graph.groups, looks, store, shown);
     new ComparePanel(this.#part("compare"), graph, looks, methodLabels, kept, store, shown, {

@@ -176,11 +176,14 @@ function baselineOf({ baselines }, method, methodLabels) {
   };
 }
 
+export const ONE_DEVICE = "one device";
+
 /** Baselines that are too weak to be compared with in a sentence, beside one device. */
 const WEAK = new Set(["single_device", "cpu_only", "random"]);
 
 /**
- * With what a placement is compared in a sentence: one device, and the fastest of the methods evaluated beside the run.
+ * With what a placement is compared in a sentence: one device, and the fastest of the methods evaluated beside the run,
+ * where it is faster than that.
  *
  * @param {RunState} state
  * @param {Record<string, string>} methodLabels method → label
@@ -194,7 +197,7 @@ export function rivalsOf({ baselines }, methodLabels, shown) {
   const single = others.filter(({ method }) => method === "single_device");
   const [best] = others.filter(({ method }) => !WEAK.has(method)).sort((one, other) => one.stepTimeUs - other.stepTimeUs);
   return [
-    ...single.map(({ stepTimeUs }) => ({ words: "one device", stepTimeUs })),
-    ...(best ? [{ words: methodLabels[best.method] ?? best.method, stepTimeUs: best.stepTimeUs }] : []),
+    ...single.map(({ stepTimeUs }) => ({ words: ONE_DEVICE, stepTimeUs })),
+    ...(best && single.every(({ stepTimeUs }) => best.stepTimeUs < stepTimeUs) ? [{ words: methodLabels[best.method] ?? best.method, stepTimeUs: best.stepTimeUs }] : []),
   ];
 }

@@ -1,6 +1,6 @@
 /** The run's verdict at the top of its page, its two placements beside each other, and the order of their files. */
 
-import { element, find, scroller, setText } from "../ui/dom.js";
+import { element, find, setText } from "../ui/dom.js";
 import { hasTwoPlacements, isSimplestFirst, nameOfBest, placementRows, resultOf } from "./result.js";
 
 /** @typedef {import("../ui/contracts.js").Result} Result */
@@ -48,32 +48,25 @@ export class ResultPanel {
     setText(this.#part("trade"), trade);
     const both = this.#part("both");
     both.hidden = !hasTwoPlacements(result);
-    both.replaceChildren(...(result && !both.hidden ? [scroller("The fastest and the simplest placement", this.#table(result))] : []));
+    both.replaceChildren(...(result && !both.hidden ? this.#choices(result) : []));
     this.#orderFiles(result);
   }
 
-  /** @param {Result} result */
-  #table(result) {
-    const rows = placementRows(result).map(({ token, name, stepTime, devices, edges }) => {
-      const cells = [stepTime, devices, edges].map((text) => element("td", {}, text));
-      const head = element("th", { scope: "row" }, name);
+  /**
+   * @param {Result} result
+   * @returns {HTMLElement[]} a button for each placement that draws it; where the page cannot, only what is known of it
+   */
+  #choices(result) {
+    return placementRows(result).map(({ token, name, stepTime, devices, edges }) => {
+      const words = [element("strong", {}, name), ` ${stepTime} `, element("span", { class: "hint" }, `${devices}, ${edges}`)];
       if (!this.#canShow) {
-        return element("tr", {}, head, ...cells);
+        return element("span", { class: "both-choice" }, ...words);
       }
       const isShown = (this.#shown === "simplest") === (token === "simplest");
-      const button = element("button", { type: "button", class: "link-button", "aria-pressed": String(isShown), "data-show": token }, "Show");
+      const button = element("button", { type: "button", class: "both-choice", "aria-pressed": String(isShown), "data-show": token }, ...words);
       button.addEventListener("click", () => this.#onShow(token));
-      return element("tr", {}, head, ...cells, element("td", {}, button));
+      return button;
     });
-    const names = ["Placement", "Step time", "Devices", "Edges between devices", ...(this.#canShow ? ["In the pictures"] : [])];
-    const heads = names.map((text) => element("th", { scope: "col" }, text));
-    return element(
-      "table",
-      {},
-      element("caption", { class: "visually-hidden" }, "The fastest and the simplest placement"),
-      element("thead", {}, element("tr", {}, ...heads)),
-      element("tbody", {}, ...rows),
-    );
   }
 
   /** @param {Result | null} result */

@@ -1,6 +1,6 @@
 /** What a run has come to: the verdict, and the fastest placement beside the simplest one that is almost as fast. */
 
-import { formatCount, formatGap, formatTime } from "../ui/format.js";
+import { counted, formatGap, formatTime } from "../ui/format.js";
 
 /**
  * @typedef {import("../ui/contracts.js").Result} Result
@@ -9,8 +9,8 @@ import { formatCount, formatGap, formatTime } from "../ui/format.js";
  * @property {"best" | "simplest"} token
  * @property {string} name
  * @property {string} stepTime
- * @property {string} devices
- * @property {string} edges
+ * @property {string} devices that it uses
+ * @property {string} edges between them
  */
 
 /**
@@ -74,5 +74,5 @@ export function placementRows(result) {
  * @returns {PlacementRow}
  */
 function row(token, name, stepTime, { devices_used: devices, crossing_edges: edges }) {
-  return { token, name, stepTime, devices: formatCount(devices), edges: formatCount(edges) };
+  return { token, name, stepTime, devices: counted(devices, "device"), edges: counted(edges, "crossing edge") };
 }

@@ -6,7 +6,7 @@ export const RUN_KEYS = Object.freeze([
     title: "Page",
     keys: [
       ["?", "Show this sheet"],
-      ["/", "Search ops"],
+      ["/", "Find a layer, group or op"],
     ],
   },
   {

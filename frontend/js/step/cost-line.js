@@ -1,17 +1,16 @@
-/** The line below the table of groups: what moving the selected ones would cost, and what the moves so far have changed. */
+/** The line above the table of groups: what moving the selected ones would cost, and what the moves so far have changed. */
 
 import { element, setText } from "../ui/dom.js";
 
 export class CostLine {
-  #root;
   #name = element("strong", { class: "name" });
   #controls = element("div");
   #outcome = element("p", { class: "cost-outcome", hidden: true });
+  #hint = element("span", { class: "hint" }, "Select a group to see what moving it to another device would cost; Shift or Ctrl selects several.");
 
   /** @param {HTMLElement} root */
   constructor(root) {
-    this.#root = root;
-    root.replaceChildren(this.#name, this.#controls, this.#outcome);
+    root.replaceChildren(this.#hint, this.#name, this.#controls, this.#outcome);
   }
 
   /**
@@ -26,17 +25,17 @@ export class CostLine {
     if (same instanceof HTMLElement) {
       same.focus({ preventScroll: true });
     }
-    this.#hideIfEmpty();
+    this.#hintIfEmpty();
   }
 
   /** @param {string} words what the moves have changed; empty: there is none */
   showOutcome(words) {
     setText(this.#outcome, words);
     this.#outcome.hidden = words === "";
-    this.#hideIfEmpty();
+    this.#hintIfEmpty();
   }
 
-  #hideIfEmpty() {
-    this.#root.hidden = !this.#controls.hasChildNodes() && this.#outcome.hidden;
+  #hintIfEmpty() {
+    this.#hint.hidden = this.#controls.hasChildNodes() || !this.#outcome.hidden;
   }
 }

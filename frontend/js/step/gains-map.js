@@ -4,11 +4,19 @@ import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatTimeChange } from "../ui/format.js";
 import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
-import { post, showFailure } from "../ui/server.js";
+import { showFailure } from "../ui/server.js";
 import { bestMoveWords, gainRows, hasEffect, helps, levelOf, orderedBy } from "./gain-rows.js";
+import { largestMoves } from "./gains.js";
 
 /** @typedef {import("./gain-rows.js").GainRow} GainRow */
 /** @typedef {import("./gain-rows.js").Cell} Cell */
+
+/**
+ * @typedef {object} ShownForGains a placement whose step is known
+ * @property {import("./gains.js").Fields} fields
+ * @property {ArrayLike<number>} placement [groups]
+ * @property {number} stepTimeUs
+ */
 
 const ROWS_SHOWN = 100;
 /** Long enough to tell the variables of a model apart. */
@@ -26,12 +34,12 @@ export class GainsMap {
   #showsAll = false;
   #rest = element("button", { type: "button", class: "button", hidden: "" });
   #chosen = -1;
-  /** @type {{ fields: Record<string, unknown>, placement: ArrayLike<number>, stepTimeUs: number } | null} */
+  /** @type {ShownForGains | null} */
   #shown = null;
   #isKnown = false;
 
   /**
-   * @param {HTMLDetailsElement} root with `[data-gains=…]`; the gains are asked for while it is open
+   * @param {HTMLElement} root with `[data-gains=…]`; the gains are asked for while its tab is shown
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
    * @param {{ onChoose: (group: number) => void, onMove: (group: number, device: number) => void }} acts
@@ -51,20 +59,16 @@ export class GainsMap {
       this.#draw();
       this.#body.rows[0]?.focus();
     });
-    root.addEventListener("toggle", () => this.#ask());
     find(root, "[data-gains=apply]", HTMLButtonElement).addEventListener("click", () => this.#applyBest());
     this.#body.addEventListener("keydown", (event) => this.#onKey(event));
   }
 
-  /**
-   * @param {{ fields: Record<string, unknown>, placement: ArrayLike<number>, stepTimeUs: number } | null} shown null: its
-   *   step is not known yet
-   */
+  /** @param {ShownForGains | null} shown null: its step is not known yet */
   show(shown) {
     this.#shown = shown;
     this.#isKnown = false;
     find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = true;
-    this.#ask();
+    this.ask();
   }
 
   /** @param {number} group -1 for none */
@@ -75,15 +79,16 @@ export class GainsMap {
     }
   }
 
-  async #ask() {
+  /** Find the gains of the shown placement, where a person sees them. */
+  async ask() {
     const shown = this.#shown;
-    if (!shown || this.#isKnown || !this.#root.open) {
+    if (!shown || this.#isKnown || this.#root.closest("[hidden]")) {
       return;
     }
     this.#isKnown = true;
     this.#say("Simulating every move…");
     try {
-      const answer = await (await post("gains.json", shown.fields, "application/json")).json();
+      const answer = await largestMoves(shown.fields);
       if (shown === this.#shown) {
         this.#rows = gainRows(answer, shown.placement, shown.stepTimeUs);
         this.#draw();
@@ -97,7 +102,7 @@ export class GainsMap {
 
   #askAgain() {
     this.#isKnown = false;
-    this.#ask();
+    this.ask();
   }
 
   #draw() {

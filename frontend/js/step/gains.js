@@ -13,12 +13,14 @@ import { post } from "../ui/server.js";
  * @property {number[]} missingBytes [devices]
  *
  * @typedef {{ placement: number[], base: string }} Fields a placement as requests have it
+ *
+ * @typedef {import("./gain-rows.js").AnswerOfGains} AnswerOfGains
  */
 
 /** Several views ask for the gains of the placement that is shown. */
 const MOST_KEPT = 8;
 
-/** @type {Map<string, Promise<AllGains>>} */
+/** @type {Map<string, Promise<AnswerOfGains>>} */
 const kept = new Map();
 
 /**
@@ -28,7 +30,7 @@ const kept = new Map();
  * @returns {Promise<AllGains>} throws ServerError with the server's sentence
  */
 export function gainsOfAll(fields) {
-  return asked({ ...fields, groups: [...fields.placement.keys()] });
+  return gainsOf({ ...fields, groups: [...fields.placement.keys()] });
 }
 
 /**
@@ -40,36 +42,53 @@ export function gainsOfAll(fields) {
  * @returns {Promise<MoveGains>} throws ServerError with the server's sentence
  */
 export async function gainsOfMove(fields, groups, nowUs) {
-  const { stepTimesUs, missingBytes } = await asked({ ...fields, groups, ...(groups.length > 1 ? { together: true } : {}) });
+  const { stepTimesUs, missingBytes } = await gainsOf({ ...fields, groups, ...(groups.length > 1 ? { together: true } : {}) });
   return { nowUs, stepTimesUs: stepTimesUs[0], missingBytes: missingBytes[0] };
+}
+
+/**
+ * Every single move of the groups that take the longest, as many as the server finds in good time.
+ *
+ * @param {Fields} fields
+ * @returns {Promise<AnswerOfGains>} throws ServerError with the server's sentence
+ */
+export function largestMoves(fields) {
+  return asked(fields);
 }
 
 /**
  * @param {Fields & { groups: readonly number[], together?: boolean }} fields
  * @returns {Promise<AllGains>}
  */
+async function gainsOf(fields) {
+  const { step_time_us: stepTimesUs, missing_bytes: missingBytes } = await asked(fields);
+  return { stepTimesUs, missingBytes };
+}
+
+/**
+ * @param {Fields & { groups?: readonly number[], together?: boolean }} fields
+ * @returns {Promise<AnswerOfGains>}
+ */
 function asked(fields) {
   const key = JSON.stringify(fields);
-  let gains = kept.get(key);
-  if (!gains) {
-    gains = ask(fields);
-    gains.catch(() => kept.delete(key));
-    kept.set(key, gains);
+  let answer = kept.get(key);
+  if (!answer) {
+    answer = ask(fields);
+    answer.catch(() => kept.delete(key));
+    kept.set(key, answer);
     if (kept.size > MOST_KEPT) {
       kept.delete(/** @type {string} */ (kept.keys().next().value));
     }
   }
-  return gains;
+  return answer;
 }
 
 /**
  * @param {Record<string, unknown>} fields
- * @returns {Promise<AllGains>}
+ * @returns {Promise<AnswerOfGains>}
  */
 async function ask(fields) {
-  const answer = await post("gains.json", fields, "application/json");
-  const { step_time_us: stepTimesUs, missing_bytes: missingBytes } = await answer.json();
-  return { stepTimesUs, missingBytes };
+  return (await post("gains.json", fields, "application/json")).json();
 }
 
 /**

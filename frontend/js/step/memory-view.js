@@ -11,8 +11,8 @@ import { gutterOf } from "./time-axis.js";
 
 /** @typedef {import("./step.js").Step} Step */
 
-const ROW = 52;
-const GAP = 10;
+const ROW = 32;
+const GAP = 6;
 const REST_HEIGHT = 20;
 /** Room above the limit, so that its line shows. */
 const HEADROOM = 1.08;
@@ -91,9 +91,9 @@ export class MemoryView {
     const heightOf = (/** @type {number} */ bytes) => bottom - (bytes / most) * ROW;
     context.textAlign = "left";
     context.fillStyle = colour("--text");
-    context.fillText(look.label, 0, top + 10, this.#gutter - 8);
+    context.fillText(look.label, 0, top + 8, this.#gutter - 8);
     context.fillStyle = colour("--muted");
-    context.fillText(formatBytes(peak), 0, top + 26, this.#gutter - 8);
+    context.fillText(formatBytes(peak), 0, top + 23, this.#gutter - 8);
     context.save();
     context.beginPath();
     context.rect(this.#gutter, top, width, ROW);

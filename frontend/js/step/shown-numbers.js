@@ -3,7 +3,7 @@
 import { DeviceLegend } from "../graph/device-legend.js";
 import { deviceLooks } from "../graph/devices.js";
 import { crossingWords, loads } from "../graph/placement.js";
-import { rivalsOf } from "../run/placements.js";
+import { placementOfToken, rivalsOf } from "../run/placements.js";
 import { find, setText } from "../ui/dom.js";
 import { verdict } from "./verdict.js";
 
@@ -42,24 +42,47 @@ export class ShownNumbers {
   }
 
   #draw() {
-    const { base, placement, trial, sentence } = this.#shown;
+    const { base, placement, trial, sentence, isLive } = this.#shown;
     const { step, facts } = this.#store.state;
     const known = trial ? null : (base?.stepTimeUs ?? null);
     const stepTimeUs = known ?? step?.stepTimeUs ?? null;
     this.#legend.show(placement && loads(this.#graph.groups, this.#devices, placement, facts?.parts), stepTimeUs);
     setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement, step?.cuts ?? null)}` : "");
-    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs));
+    const words = isLive ? this.#liveVerdict() : stepTimeUs === null ? "" : this.#verdict(stepTimeUs);
+    setText(this.#part("verdict"), words);
+  }
+
+  /** While each new episode is drawn, what is said is of the best one so far. */
+  #liveVerdict() {
+    const { run } = this.#store.state;
+    const best = run && placementOfToken("best", run, this.#methodLabels);
+    return best ? this.#verdictOf(best, "Best so far", null) : "";
   }
 
   /** @param {number} stepTimeUs */
   #verdict(stepTimeUs) {
     const { base, trial, name } = this.#shown;
-    const { step, run } = this.#store.state;
+    const { step } = this.#store.state;
+    const feasible = trial ? (step?.feasible ?? true) : (base?.feasible ?? true);
+    return this.#verdictOf({ stepTimeUs, feasible, token: trial ? "" : (base?.token ?? "") }, name, step);
+  }
+
+  /**
+   * @param {{ stepTimeUs: number | null, feasible: boolean, token: string }} placement
+   * @param {string} name
+   * @param {import("./step.js").Step | null} step
+   */
+  #verdictOf({ stepTimeUs, feasible, token }, name, step) {
+    const { run } = this.#store.state;
+    if (stepTimeUs === null) {
+      return "";
+    }
     return verdict({
       name,
+      isSaid: hasAdvice(this.#root) && this.#shown.token === "",
       stepTimeUs,
-      feasible: trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
-      rivals: run ? rivalsOf(run, this.#methodLabels, trial ? "" : (base?.token ?? "")) : [],
+      feasible,
+      rivals: run ? rivalsOf(run, this.#methodLabels, token) : [],
       lowerBoundUs: run?.started?.lower_bound_us ?? null,
       step,
       labels: this.#looks.map(({ label }) => label),
@@ -71,4 +94,12 @@ export class ShownNumbers {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/**
+ * @param {HTMLElement} root
+ * @returns {boolean} whether the page says what the run came to
+ */
+function hasAdvice(root) {
+  return !find(root, "[data-part=advice-line]", HTMLElement).hidden;
 }

@@ -35,6 +35,7 @@ const LIVE_MILLISECONDS = 3000;
 
 export class StepPanel {
   #root;
+  #page;
   #looks;
   #groups;
   #opsAddress;
@@ -62,15 +63,17 @@ export class StepPanel {
   #chosen = NONE;
 
   /**
-   * @param {HTMLElement} root the section with `[data-step=…]`
+   * @param {HTMLElement} root the section of the timeline
+   * @param {HTMLElement} page with `[data-step=…]`
    * @param {readonly import("../ui/contracts.js").Device[]} devices
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {string} opsAddress of `ops.json`
    * @param {import("./step-state.js").StepStore} store
    * @param {import("./explanations.js").Explanations} explanations
    */
-  constructor(root, devices, groups, opsAddress, store, explanations) {
+  constructor(root, page, devices, groups, opsAddress, store, explanations) {
     this.#root = root;
+    this.#page = page;
     this.#looks = deviceLooks(devices);
     this.#groups = groups;
     this.#opsAddress = opsAddress;
@@ -116,6 +119,19 @@ export class StepPanel {
     return { timeline: this.#timeline, memory: this.#memory };
   }
 
+  /** @returns {Promise<OpNames>} */
+  #loadNames() {
+    this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
+    this.#names.then((ops) => (this.#ops = ops), () => (this.#names = null)); // after a failure the next one asks again
+    return this.#names;
+  }
+
+  /** @returns {Promise<{ names: readonly string[], whole: readonly string[] }>} of the ops: as people are shown them, and in the file */
+  async opNames() {
+    const ops = await this.#loadNames();
+    return { names: shownNames(ops), whole: ops.names };
+  }
+
   /** @param {import("./step-state.js").StepState} state */
   #showChosen({ op }) {
     if (op < 0) {
@@ -140,8 +156,7 @@ export class StepPanel {
     const load = this.#loads;
     this.#loadedAt = performance.now();
     try {
-      this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
-      const [ops, bytes] = await Promise.all([this.#names, shown.load()]);
+      const [ops, bytes] = await Promise.all([this.#loadNames(), shown.load()]);
       if (load === this.#loads && (shown.key === this.#shown?.key || this.#following)) {
         this.#ops = ops;
         this.#step = new Step(bytes);
@@ -149,7 +164,6 @@ export class StepPanel {
       }
     } catch (error) {
       if (shown.key === this.#shown?.key) {
-        this.#names = null;
         this.#root.dataset.state = "failed";
         if (isRefusal(error)) {
           this.#part("failure").replaceChildren(element("p", { class: "hint", role: "status" }, error.message));
@@ -189,6 +203,11 @@ export class StepPanel {
     return `Timeline of one step of ${formatTime(step.stepTimeUs, 4)}: ${bars}. The list of the critical chain has its longest parts. Arrow keys pan, plus and minus zoom, 0 shows all of it, brackets go from bar to bar.`;
   }
 
+  /** @param {number} op chosen by a person in another part of the page */
+  chooseOp(op) {
+    this.#choose(op);
+  }
+
   /** @param {number} activity or `NONE` */
   #choose(activity) {
     const step = this.#step;
@@ -211,29 +230,25 @@ export class StepPanel {
       this.#chosen === activity || (this.#chosen === NONE && group >= 0 && this.groupOf(step.opOf(activity)) === group);
     this.#timeline.choose(this.#chosen, isChosen);
     this.#list.choose(this.#chosen !== NONE && !step.isTransfer(this.#chosen) ? this.#chosen : -1);
-    setText(this.#part("chosen-words"), this.#chosenWords(step));
-    this.#part("chosen-words").title = this.#chosen === NONE ? "" : cutName(this.wholeName(step.opOf(this.#chosen)), LONGEST_TITLE);
+    this.#part("chosen-words").replaceChildren(...(this.#chosen === NONE ? [] : this.#activityFacts(step, this.#chosen)));
   }
 
-  /** @param {Step} step */
-  #chosenWords(step) {
-    if (this.#chosen !== NONE) {
-      return this.#activityWords(step, this.#chosen).join(" · ");
-    }
-    const group = chosenGroup(this.#store.state);
-    if (group < 0) {
-      return "";
-    }
-    let us = 0;
-    let count = 0;
-    for (let op = 0; op < step.opCount; op += 1) {
-      if (this.groupOf(op) === group) {
-        const [start, end] = step.span(op);
-        us += end - start;
-        count += 1;
-      }
-    }
-    return `${cutName(shownName(this.#groups[group]), 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
+  /**
+   * What is said of a chosen bar beside the timeline.
+   *
+   * @param {Step} step
+   * @param {number} activity
+   * @returns {Node[]}
+   */
+  #activityFacts(step, activity) {
+    const [name, ...lines] = this.#activityWords(step, activity);
+    const head = element("h3", { class: "name", title: cutName(this.wholeName(step.opOf(activity)), LONGEST_TITLE) }, name);
+    const awaited = step.awaited(activity);
+    const go = element("button", { type: "button", class: "link-button" }, "Go to what it waited for");
+    go.addEventListener("click", () => this.#choose(awaited));
+    const slackUs = step.isTransfer(activity) || step.isCritical[activity] ? 0 : step.array("op.slack_us")[activity];
+    const slack = slackUs > 0 ? [element("p", {}, `It could end ${formatTime(slackUs)} later and the step would take no longer.`)] : [];
+    return [head, ...lines.map((line) => element("p", {}, `${line[0].toUpperCase()}${line.slice(1)}.`)), ...slack, ...(awaited === NONE ? [] : [go])];
   }
 
   /** @param {import("./timeline-view.js").Target | null} target */
@@ -339,6 +354,6 @@ export class StepPanel {
 
   /** @param {string} name */
   #part(name) {
-    return find(this.#root, `[data-step=${name}]`, HTMLElement);
+    return find(this.#page, `[data-step=${name}]`, HTMLElement);
   }
 }

@@ -21,8 +21,8 @@ import { gutterOf } from "./time-axis.js";
  */
 
 const AXIS_HEIGHT = 24;
-const ROWS = { ops: 28, transfers: 18 };
-const GAP = 4;
+const ROWS = { ops: 24, transfers: 14 };
+const GAP = 3;
 const REST_HEIGHT = 20;
 const LABEL_PIXELS = 44;
 export const REACH_PIXELS = 3;

@@ -1,18 +1,20 @@
 /** A placement made by hand on the page of a run: moves with undo and redo, locks, keeping, downloads. */
 
 import { SPLIT } from "../graph/colouring.js";
-import { element, find } from "../ui/dom.js";
+import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName } from "../ui/format.js";
 import { shownName } from "../ui/names.js";
 import { post } from "../ui/server.js";
 import { downloadsOf, KeptList } from "./kept-list.js";
 import { gainsOfMove } from "./gains.js";
 import { GainsMap } from "./gains-map.js";
+import { FirstLook } from "./first-look.js";
 import { GroupDrag } from "./group-drag.js";
 import { CostLine } from "./cost-line.js";
 import { StepWait } from "./step-wait.js";
 import { costWords, moveButtons } from "./move-buttons.js";
 import { TrialBar, trialWords } from "./trial-bar.js";
+import { whyHere } from "./why-here.js";
 import { choice, chosenGroup } from "../run/page-state.js";
 import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
 
@@ -34,10 +36,13 @@ export class TryIt {
   #kept;
   #list;
   #gains;
+  #firstLook;
   #groups;
   #drag;
   #costs;
   #explained = new StepWait();
+  /** @type {import("./gains-map.js").ShownForGains | null} the shown placement, once its step is known */
+  #known = null;
 
   /**
    * @param {HTMLElement} root of the page
@@ -66,15 +71,23 @@ export class TryIt {
       download: (link, signal) => post(link.href, shown.fields(), "application/json", signal),
     });
     const map = root.querySelector("[data-part=gains]");
-    this.#gains = map instanceof HTMLDetailsElement
+    this.#gains = map instanceof HTMLElement
       ? new GainsMap(map, groups, looks, { onChoose: (group) => this.#choose(group), onMove: (group, device) => this.moveGroups([group], device) })
       : null;
+    this.#firstLook = new FirstLook(find(root, "[data-part=first-look]", HTMLElement), groups, looks, {
+      canTry: page.canTry,
+      onChoose: (group) => this.#choose(group),
+      onMove: (group, device) => this.moveGroups([group], device),
+    });
     if (this.#list) {
       kept.load().catch(() => {}); // the list stays empty; a reload asks again
     }
     this.#store.subscribe(["placed", "step"], ({ step }) => this.#know(step));
     this.#store.subscribe(["placed", "step", "kept"], ({ step }) => this.#draw(step));
-    this.#store.subscribe(["groups"], (state) => this.#gains?.choose(chosenGroup(state)));
+    this.#store.subscribe(["groups"], (state) => {
+      this.#gains?.choose(chosenGroup(state));
+      this.#lookFirst();
+    });
   }
 
   /** @returns {readonly number[]} groups */
@@ -114,7 +127,19 @@ export class TryIt {
   #know(step) {
     this.#explained.know(step);
     const { placement } = this.#shown;
-    this.#gains?.show(step && placement ? { fields: this.#shown.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
+    this.#known = step && placement ? { fields: this.#shown.fields(), placement, stepTimeUs: step.stepTimeUs } : null;
+    this.#gains?.show(this.#known);
+    this.#lookFirst();
+  }
+
+  #lookFirst() {
+    const isFree = this.#selected.length === 0 && !this.#store.state.placed?.isLive;
+    this.#firstLook.show(isFree ? this.#known : null);
+  }
+
+  /** The tab of gains is shown. */
+  findGains() {
+    this.#gains?.ask();
   }
 
   /**
@@ -214,7 +239,9 @@ export class TryIt {
     const stay = element("p", { class: "hint stays", hidden: isLocked || movable.length === groups.length }, stayWords(groups.length - movable.length));
     const isSplit = groups.length === 1 && current === SPLIT;
     const whole = element("p", { class: "hint whole", hidden: !isSplit }, "If all of it went to one device:");
-    return element("div", { class: "try-controls" }, whole, moves, lock, stay);
+    const why = element("p", { class: "why", hidden: !gains });
+    gains?.then((known) => setText(why, whyHere(this.#looks, current, known)), () => (why.hidden = true));
+    return element("div", { class: "try-controls" }, why, whole, moves, lock, stay);
   }
 
   /**

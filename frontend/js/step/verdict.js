@@ -1,6 +1,7 @@
 /** One sentence or two that sum up the shown placement: how it compares, which device waits for what, what is left. */
 
 import { areMany, unusedWords } from "../graph/devices-in-use.js";
+import { ONE_DEVICE } from "../run/placements.js";
 import { cutName, formatAgainst, formatPercent, formatShare, formatTime } from "../ui/format.js";
 import { devicesInUse } from "./device-parts.js";
 import { idleOfDevices } from "./step-words.js";
@@ -24,6 +25,7 @@ const LEAST_SHARE = 0.005;
 /**
  * @param {object} about
  * @param {string} [about.name] of a placement that is no episode of the run
+ * @param {boolean} [about.isSaid] whether the page says its time, and how it compares with one device, already
  * @param {number} about.stepTimeUs
  * @param {boolean} about.feasible
  * @param {readonly Rival[]} about.rivals in the order in which they are named
@@ -33,15 +35,16 @@ const LEAST_SHARE = 0.005;
  * @param {(op: number) => string} about.groupName op → the name of its group
  * @returns {string}
  */
-export function verdict({ name = "", stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
-  const compared = rivals.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
-  const parts = [formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean);
+export function verdict({ name = "", isSaid = false, stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
+  const unsaid = isSaid ? rivals.filter(({ words }) => words !== ONE_DEVICE) : rivals;
+  const compared = unsaid.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
+  const parts = [isSaid ? "" : formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean);
   const head = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
   const bound = lowerBoundUs && feasible ? `${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
-  const tail = [waits, bound].filter(Boolean).join("; ");
-  const fits = feasible ? "" : " It does not fit in memory.";
-  return `${head}.${fits}${tail ? ` ${tail[0].toUpperCase()}${tail.slice(1)}.` : ""}`;
+  const fits = feasible ? "" : "It does not fit in memory";
+  const sentences = [head, fits, [bound, waits].filter(Boolean).join("; ")].filter(Boolean);
+  return sentences.map((each) => `${each}.`).join(" ");
 }
 
 /**

@@ -16,7 +16,7 @@ class Word:
 GRAPH, RUN, STEP, COMPARISON, POLICY = SECTIONS = (
     "The graph and its devices",
     "A run",
-    "One step, explained",
+    "Timeline of one step",
     "A comparison",
     "A policy",
 )

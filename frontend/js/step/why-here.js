@@ -1,0 +1,58 @@
+/** Why groups are where they are: what the step would be elsewhere, in one sentence. Pure. */
+
+import { LEAST_GAIN } from "../graph/colouring.js";
+import { formatTime } from "../ui/format.js";
+
+/** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
+
+/**
+ * @param {readonly Pick<DeviceLook, "index" | "label">[]} looks
+ * @param {number} current device of the groups; −1 if they are on several
+ * @param {import("./gains.js").MoveGains} gains of moving them
+ * @returns {string}
+ */
+export function whyHere(looks, current, { nowUs, stepTimesUs, missingBytes }) {
+  const others = looks.filter(({ index }) => index !== current);
+  const open = others.filter(({ index }) => stepTimesUs[index] !== null);
+  const here = looks[current]?.label ?? "these devices";
+  if (open.length === 0) {
+    return `Only ${here} can run it.`;
+  }
+  const fitting = open.filter(({ index }) => missingBytes[index] === 0);
+  const full = open.filter((each) => !fitting.includes(each)).map(({ label }) => label);
+  const room = full.length > 0 ? `${listed(full)} ${full.length === 1 ? "has" : "have"} no room for it` : "";
+  if (fitting.length === 0) {
+    return `It is on ${here} since ${room}.`;
+  }
+  const changes = fitting.map(({ index, label }) => ({ label, us: Number(stepTimesUs[index]) - nowUs })).sort((one, other) => one.us - other.us);
+  const tail = room ? ` ${room[0].toUpperCase()}${room.slice(1)}.` : "";
+  return `${changeSentence(changes, here, nowUs)}${tail}`;
+}
+
+/**
+ * @param {readonly { label: string, us: number }[]} changes of the step by device, the best one first
+ * @param {string} here
+ * @param {number} nowUs
+ */
+function changeSentence(changes, here, nowUs) {
+  const [best] = changes;
+  const worst = changes[changes.length - 1];
+  if (best.us <= -LEAST_GAIN * nowUs) {
+    return `${best.label} would be better: the step would take ${formatTime(-best.us)} less. This placement does not use it.`;
+  }
+  if (changes.every(({ us }) => Math.abs(us) < LEAST_GAIN * nowUs)) {
+    return "Where it runs hardly matters: no device changes the step by 0.1 %.";
+  }
+  if (best.us < LEAST_GAIN * nowUs) {
+    return `${here} and ${best.label} are as good as each other${changes.length > 1 ? `; on ${worst.label} the step would take ${formatTime(worst.us)} longer` : ""}.`;
+  }
+  if (changes.length === 1) {
+    return `${here} is the best place: on ${best.label} the step would take ${formatTime(best.us)} longer.`;
+  }
+  return `${here} is the best place: elsewhere the step would take ${formatTime(best.us)} (${best.label}) to ${formatTime(worst.us)} (${worst.label}) longer.`;
+}
+
+/** @param {readonly string[]} words */
+function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
