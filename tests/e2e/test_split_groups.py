@@ -42,6 +42,7 @@ def a_group_has_parts(page: Page) -> int:
     """Choose a group on several devices; returns its number."""
     striped = part(page, "colour-legend").locator("li").filter(has_text="on several devices, by time")
     expect(striped.locator(".stripe")).to_have_count(2)
+    open_tab(page, "Groups")
     split = splits(page).first
     split.click()
     chosen = part(page, "chosen")
@@ -81,7 +82,7 @@ def file_shows_them(page: Page, group: int, tmp_path: Path, faults: list[str]) -
     expect(part(file, "shown")).to_contain_text("on several devices; ")
     expect(part(file, "colour-legend").locator(".stripe").first).to_be_visible()
     expect(splits(file)).to_have_count(splits(page).count())
-    part(file, "groups").locator(f"tr[data-group='{group}']").click()
+    open_tab(file, "Groups").locator(f"tr[data-group='{group}']").click()
     facts, words = ".split-places", str(part(page, "chosen").locator(".split-places").text_content())
     expect(part(file, "chosen").locator(facts)).to_have_text(words)
     compare = part(file, "compare")

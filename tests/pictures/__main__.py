@@ -18,11 +18,12 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests.supervisor.application import application
 from tests.supervisor.started import free_port
 
-WIDTH, HEIGHT = 1280, 860
+WIDTH, HEIGHT = 1440, 900
 FRAMES = 24
 FRAME_MILLISECONDS, LAST_MILLISECONDS = 260, 2600
 ANIMATED_WIDTH = 960
 READY_MILLISECONDS = 60_000
+LAYER = "stem/conv_5/conv"
 COMPARED = ("auto", "random", "m_etf", "heft", "local_search")
 COMPARED_MILLISECONDS = 600_000
 
@@ -61,8 +62,11 @@ def take_all(page: Page, out: Path) -> None:
     expect(page.locator("[data-part=step]")).to_have_attribute("data-state", "ready", timeout=READY_MILLISECONDS)
     page.evaluate("document.querySelector('.example-words')?.remove()")  # the guide's pictures show any run
     take(page, out / "run-page.png")
-    page.locator("[data-part=step]").screenshot(path=out / "run-step.png")
-    crop(out / "run-step.png", 1040)
+    page.get_by_label("Find a layer, group or op").fill(LAYER)
+    page.locator("[data-part=found] button").first.click()
+    expect(page.locator("[data-part=chosen] .why")).not_to_be_empty()
+    page.locator(".bench").screenshot(path=out / "run-step.png")
+    page.keyboard.press("Escape")
     animate(page, out / "improving.webp")
     page.locator("nav[aria-label=Breadcrumb] a").last.click()
     page.wait_for_url("**/graphs/*/")
@@ -97,24 +101,14 @@ def take(page: Page, path: Path) -> None:
     print(path)
 
 
-def crop(path: Path, height: int) -> None:
-    """Keep the upper part of a picture."""
-    with Image.open(path) as picture:
-        picture.crop((0, 0, picture.width, min(height, picture.height))).save(path)
-    print(path)
-
-
 def animate(page: Page, path: Path) -> None:
-    """The chart and the graph from the first episode, over improvements, to the best one."""
+    """Timeline and graph from the first episode, over improvements, to the best one."""
     slider = page.get_by_label("Episode shown")
     best = int(slider.input_value())
     frames = []
     for frame in range(FRAMES):
         # early episodes change most
         slider.fill(str(round(best * (frame / (FRAMES - 1)) ** 2.2)))
-        page.evaluate(
-            "document.querySelector('.watch').scrollIntoView()"
-        )  # the slider has the focus, and is further down
         page.wait_for_timeout(500)
         frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
     size = (ANIMATED_WIDTH, round(frames[0].height * ANIMATED_WIDTH / frames[0].width))
