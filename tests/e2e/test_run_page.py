@@ -1,4 +1,4 @@
-"""The page of a run: what is in sight without scrolling, one place for what is chosen, tabs, and where the chart stands."""
+"""The page of a run: what is in sight without scrolling, one place for what is chosen, tabs, the chart's place."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_verdict_timeline_graph_and_what_is_chosen_are_in_sight(page: Page) -> N
     expect(part(page, "first-look")).to_contain_text(re.compile("Best single move|No single move"))
     timeline, memory = page.locator("[data-step=timeline]"), page.locator("[data-step=memory]")
     for place in (part(page, "advice"), timeline, memory, part(page, "canvas"), part(page, "inspector")):
-        assert 0 <= box_of(place)["y"] and box_of(place)["bottom"] <= 900
+        assert box_of(place)["y"] >= 0 and box_of(place)["bottom"] <= 900
     assert box_of(memory)["x"] == box_of(timeline)["x"], "on the same axis of time"
     assert box_of(memory)["width"] == box_of(timeline)["width"]
     assert box_of(part(page, "chart"))["y"] > 900, "the chart of a run that has ended comes later"
