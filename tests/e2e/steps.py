@@ -14,7 +14,7 @@ def part(page: Page, name: str) -> Any:
 
 def address_of(page: Page) -> str:
     """The address of the page without the view that it shows."""
-    return page.url.partition("?")[0]
+    return page.url.partition("#")[0].partition("?")[0]
 
 
 def create_project(page: Page, name: str, *, is_live: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.steps import part
+from tests.e2e.steps import address_of, part
 
 pytestmark = pytest.mark.e2e
 AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -58,7 +58,7 @@ def test_axe_finds_nothing_serious(bare_page: Page) -> None:
     page.wait_for_url("**/runs/*/**")
     expect(part(page, "canvas").locator("canvas").first).to_be_visible()
     expect(part(page, "step")).to_have_attribute("data-state", "ready")
-    run = page.url.partition("?")[0]
+    run = address_of(page)
     crumbs = page.get_by_role("navigation", name="Breadcrumb").get_by_role("link")
     project, graph = (crumbs.nth(place).get_attribute("href") for place in (1, 2))
     assert graph and project

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import open_tab, part, run_on
+from tests.e2e.steps import address_of, open_tab, part, run_on
 
 pytestmark = pytest.mark.e2e
 CALL = "StatefulPartitionedCall_1/StatefulPartitionedCall/functional_1"
@@ -52,7 +52,7 @@ def test_layers_have_their_own_names_on_the_page_and_the_files_names_on_hover_in
     found.click()
     expect(page.locator("[data-step=chosen-words]")).to_contain_text("lstm_1/while/lstm_cell_1/Tanh (MatMul)")
     rows_of_file = csv.DictReader(
-        io.StringIO(page.request.get(f"{page.url.partition('?')[0]}exports/chain.csv").text())
+        io.StringIO(page.request.get(f"{address_of(page)}exports/chain.csv").text())
     )
     assert {row["name"].split(":")[0]: row["short_name"] for row in rows_of_file}[
         loop

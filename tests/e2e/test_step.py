@@ -368,7 +368,7 @@ def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:
     kept.get_by_role("button", name="Start the run").click()
     expect(part(page, "start")).to_contain_text("1 locked group stays where it is")
     expect_status(page, "done")
-    report = page.request.get(f"{page.url.partition('?')[0]}report.json").json()
+    report = page.request.get(f"{address_of(page)}report.json").json()
     assert report["start_step_time_us"] == pytest.approx(shown_us, rel=1e-9)
     assert report["step_time_us"] <= report["start_step_time_us"]
     assert report["pinned_groups"] == 1
