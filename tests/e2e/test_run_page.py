@@ -18,7 +18,8 @@ PIXEL_OF_NODE = "(host, group) => host.parentElement.graphView.pixelOf(group)"
 def box_of(place: Locator) -> dict[str, float]:
     found = place.bounding_box()
     assert found is not None
-    return {**found, "bottom": found["y"] + found["height"]}
+    x, y, width, height = found["x"], found["y"], found["width"], found["height"]
+    return {"x": x, "y": y, "width": width, "height": height, "bottom": y + height}
 
 
 def test_verdict_timeline_graph_and_what_is_chosen_are_in_sight(page: Page) -> None:

@@ -343,7 +343,7 @@ def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:
     """Open the map of gains, whose first request fails, then start a run from the shown placement."""
     open_tab(page, "Groups").locator("tbody tr").first.click()  # so that nothing else asks for them
     page.get_by_label("Episode shown").fill("0")
-    refused = []
+    refused: list[Route] = []
 
     def refuse_all_moves_once(route: Route) -> None:
         if refused or '"groups"' in str(route.request.post_data):
