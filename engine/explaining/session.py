@@ -183,6 +183,11 @@ class Session:
         is_split = placement.device_of_group[self.prepared.grouping.group_of_op] == SPLIT
         return placement.device_of_group.tolist(), placement.device_of_op[is_split].tolist()
 
+    def require_moves_allowed(self, placement: GivenPlacement, moved: Sequence[int]) -> None:
+        """Raise PlacementError unless a run may put each of the groups `moved`, as a whole, where it is."""
+        groups = self._groups(moved)
+        self._require_groups_allowed(placement, groups[placement.device_of_group[groups] != SPLIT])
+
     def require_allowed(self, placement: GivenPlacement) -> None:
         """Raise PlacementError unless a run could make the placement, or one that splits groups further.
 
@@ -190,16 +195,7 @@ class Session:
         and with the ops that must share its device.
         """
         groups = placement.device_of_group
-        whole = np.flatnonzero(groups != SPLIT)
-        wrong = whole[~self.allowed[whole, groups[whole]]]
-        if len(wrong):
-            name, device = self.prepared.grouping.names[wrong[0]], self._device_names(groups[wrong[:1]])
-            raise PlacementError(
-                f"its group may not go to {device}",
-                where=shortened(name),
-                allowed=self._device_names(np.flatnonzero(self.allowed[wrong[0]])),
-                field="placement",
-            )
+        self._require_groups_allowed(placement, np.flatnonzero(groups != SPLIT))
         if placement.is_split:
             require_ops_allowed(
                 self.prepared.graph,
@@ -207,6 +203,18 @@ class Session:
                 self.cluster,
                 placement.device_of_op,
                 groups[self.prepared.grouping.group_of_op] == SPLIT,
+            )
+
+    def _require_groups_allowed(self, placement: GivenPlacement, groups: NDArray[np.int64]) -> None:
+        devices = placement.device_of_group
+        wrong = groups[~self.allowed[groups, devices[groups]]]
+        if len(wrong):
+            name, device = self.prepared.grouping.names[wrong[0]], self._device_names(devices[wrong[:1]])
+            raise PlacementError(
+                f"its group may not go to {device}",
+                where=shortened(name),
+                allowed=self._device_names(np.flatnonzero(self.allowed[wrong[0]])),
+                field="placement",
             )
 
     def _device_names(self, devices: NDArray[np.integer]) -> str:

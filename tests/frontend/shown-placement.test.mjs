@@ -4,6 +4,7 @@ import { beforeEach, test } from "node:test";
 
 import { KeptPlacements } from "../../frontend/js/run/kept-placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
+import { whyNoLink } from "../../frontend/js/run/moves.js";
 import { ShownPlacement } from "../../frontend/js/run/shown-placement.js";
 import { redo, undo, withMove } from "../../frontend/js/run/trial.js";
 import { baseline, episode, finished, started } from "./events.mjs";
@@ -66,7 +67,7 @@ function page(state, token = "") {
   const player = new Player();
   /** @type {{ shows: number, words: string }} */
   const seen = { shows: 0, words: "" };
-  const shown = new ShownPlacement({ state, lastSeq: LAST, methodLabels: {} }, token, new KeptPlacements("1", () => {}), /** @type {any} */ (player), {
+  const shown = new ShownPlacement({ state, lastSeq: LAST, devices: 2, methodLabels: {} }, token, new KeptPlacements("1", () => {}), /** @type {any} */ (player), {
     onShow: () => (seen.shows += 1),
     onWait: (words) => (seen.words = words),
     onLocks: () => {},
@@ -118,12 +119,12 @@ test("a change by hand stops the player, has its own words, and ends with the ne
   assert.equal(shown.trial, null, "a change that changes nothing is none");
   shown.changeByHand((trial) => withMove(trial, [2], 0));
   assert.deepEqual([...Array.from(shown.placement ?? [])], [1, 1, 0]);
-  assert.deepEqual([shown.token, shown.episodeIndex, player.following], ["hand", -1, false]);
+  assert.deepEqual([shown.token, shown.episodeIndex, player.following], ["episode-3~2:0", -1, false]);
   assert.equal(shown.sentence, "By hand, from episode 3.");
   assert.equal(shown.name, "By hand");
-  assert.deepEqual([shown.compared?.token, shown.compared?.words], [null, "the placement by hand, from episode 3"]);
+  assert.deepEqual([shown.compared?.token, shown.compared?.words], ["episode-3~2:0", "the placement by hand, from episode 3"]);
   shown.update(done);
-  assert.equal(shown.token, "hand", "nothing takes it away");
+  assert.equal(shown.token, "episode-3~2:0", "nothing takes it away");
   player.seek(0);
   assert.deepEqual([shown.token, shown.sentence], ["episode-1", "Episode 1: 1.000 ms."]);
 });
@@ -150,7 +151,7 @@ test("with all moves undone the placement is the one they began with, and they c
   assert.deepEqual([shown.token, shown.sentence, [...Array.from(shown.placement ?? [])]], before);
   assert.deepEqual([shown.trial, shown.history?.undone.length], [null, 1]);
   shown.changeByHand(redo);
-  assert.equal(shown.token, "hand");
+  assert.equal(shown.token, "baseline-single_device~0:1");
 });
 
 test("what was changed by hand is discarded for what it was made of", () => {
@@ -159,4 +160,84 @@ test("what was changed by hand is discarded for what it was made of", () => {
   shown.changeByHand((trial) => withMove(trial, [0], 1));
   shown.discard();
   assert.deepEqual([shown.token, shown.trial], ["baseline-single_device", null]);
+});
+
+test("moves of an address are made to the placement that it names, and undone one by one", () => {
+  const { shown, seen } = page(initialState("done"), "episode-2~0:0,1-2:1");
+  shown.update(done);
+  assert.deepEqual([...Array.from(shown.placement ?? [])], [0, 1, 1]);
+  assert.deepEqual([shown.sentence, shown.token, seen.words], ["By hand, from episode 2.", "episode-2~0:0,1-2:1", ""]);
+  shown.changeByHand(undo);
+  assert.deepEqual([[...Array.from(shown.placement ?? [])], shown.token], [[0, 1, 0], "episode-2~0:0"]);
+});
+
+test("the way back and forward leaves what can be undone and made again", () => {
+  const { shown } = page(initialState("done"), "baseline-single_device");
+  shown.update(done);
+  for (const group of [0, 1, 2]) {
+    shown.changeByHand((trial) => withMove(trial, [group], 1));
+  }
+  shown.goTo("baseline-single_device~0:1");
+  assert.deepEqual([shown.trial?.moves.length, shown.history?.undone.length], [1, 2]);
+  shown.changeByHand(redo);
+  assert.equal(shown.token, "baseline-single_device~0:1,1:1");
+  shown.goTo("baseline-single_device~2:1");
+  assert.deepEqual([shown.trial?.moves.length, shown.history?.undone.length], [1, 0], "other moves are others");
+});
+
+test("moves that cannot be made are refused in a sentence, and what they are made from is shown", () => {
+  const refused = (/** @type {string} */ moves) => {
+    const { shown, seen } = page(initialState("done"), `episode-2~${moves}`);
+    shown.update(done);
+    assert.deepEqual([shown.trial, shown.token, [...Array.from(shown.placement ?? [])]], [null, "", [1, 1, 0]]);
+    return seen.words;
+  };
+  assert.match(refused("3:0"), /group 3; allowed: 0 to 2/);
+  assert.match(refused("0-9999999:0"), /group 0-9999999; allowed: 0 to 2/);
+  assert.match(refused("0:2"), /device 2; allowed: 0 to 1/);
+  assert.match(refused("<b>"), /cannot be read at “<b>”/);
+  assert.match(refused(Array.from({ length: 800 }, () => "0:1").join(",")), /3,199 characters; allowed: 1,500/);
+  assert.match(refused("draft-unknown"), /too many for an address/);
+});
+
+test("moves that the server refuses are taken back, with its sentence", () => {
+  const { shown, seen } = page(initialState("done"), "episode-2");
+  shown.update(done);
+  let key = "";
+  shown.changeByHand((trial) => withMove(trial, [0], 0));
+  key = "by hand 1";
+  shown.refuse("by hand 0", "of an earlier one");
+  assert.equal(seen.words, "");
+  shown.refuse(key, "a: its group may not go there.");
+  assert.deepEqual([shown.trial, seen.words], [null, "a: its group may not go there."]);
+});
+
+test("moves that are too many for an address are a draft of this browser; without its storage leaving loses them", () => {
+  const groups = 2000;
+  const placement = Array.from({ length: groups }, () => 0);
+  const state = reduce(initialState("running"), { type: "events", events: [episode(1, { episode: 1, placement })] });
+  const even = [...placement.keys()].filter((group) => group % 2 === 0);
+  const storage = new Map();
+  const made = () => {
+    const { shown } = page(initialState("running"), "episode-1");
+    shown.update(state);
+    shown.changeByHand((trial) => withMove(trial, even, 1));
+    return shown;
+  };
+  const lost = made();
+  assert.ok(lost.wouldBeLost, "there is no storage");
+  globalThis.localStorage = /** @type {any} */ ({
+    getItem: (/** @type {string} */ key) => storage.get(key) ?? null,
+    removeItem: (/** @type {string} */ key) => storage.delete(key),
+    setItem: (/** @type {string} */ key, /** @type {string} */ value) => storage.set(key, value),
+  });
+  even.pop();
+  const kept = made();
+  assert.match(kept.token, /^episode-1~draft-[0-9a-z]+$/);
+  assert.ok(!kept.wouldBeLost && kept.token.length < 40);
+  const { shown } = page(initialState("running"), kept.token);
+  shown.update(state);
+  assert.deepEqual(shown.placement, kept.placement);
+  assert.match(whyNoLink(`?show=${kept.token}`), /too many for a link/);
+  assert.equal(whyNoLink("?show=episode-1~0:1"), "");
 });

@@ -27,13 +27,14 @@ async function page(context) {
   Object.assign(globalThis, { window, location, history });
   const { ViewAddress } = await import("../../frontend/js/run/view-address.js");
   const address = new ViewAddress(() => {});
-  const settle = () => context.mock.timers.tick(SETTLED);
+  const write = () => context.mock.timers.tick(1);
+  const settle = () => (write(), context.mock.timers.tick(SETTLED));
   const back = () => {
     steps.pop();
     location.search = steps.at(-1) ?? "";
     listeners.get("popstate")();
   };
-  return { address, steps, settle, back, leave: () => listeners.get("pagehide")() };
+  return { address, steps, write, settle, back, leave: () => listeners.get("pagehide")() };
 }
 
 test("each settled change is a step, changes in quick succession are one", async (context) => {
@@ -44,6 +45,24 @@ test("each settled change is a step, changes in quick succession are one", async
   address.change({ shown: "episode-3" });
   settle();
   assert.deepEqual(steps, ["", "?show=episode-2", "?show=episode-3"]);
+});
+
+test("a change stands in the address at once, and those that follow it quickly name the same step", async (context) => {
+  const { address, steps, write, settle, back } = await page(context);
+  address.change({ shown: "episode-1" });
+  write();
+  assert.deepEqual(steps, ["", "?show=episode-1"]);
+  address.change({ shown: "episode-2" });
+  write();
+  address.change({ shown: "episode-3" });
+  settle();
+  assert.deepEqual(steps, ["", "?show=episode-3"]);
+  address.change({ shown: "episode-4" });
+  write();
+  back();
+  address.change({ shown: "episode-5" });
+  settle();
+  assert.deepEqual(steps, ["", "?show=episode-3", "?show=episode-5"], "the way back begins anew");
 });
 
 test("a slow playing is one step, which its last episode names; the next playing is another", async (context) => {

@@ -28,6 +28,7 @@ from webapp.placements import keeping
 from webapp.placements.models import Placement
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
+from webapp.runs.sessions import session_of
 
 JSON = {"accept": "application/json"}
 GPUS = ("/device:GPU:0", "/device:GPU:1")
@@ -87,6 +88,19 @@ def test_a_placement_by_hand_is_kept_with_its_simulation(client: Client, run: Ru
     assert set(arrays["op.device"].tolist()) == {1}
     by_hand = client.post(f"/runs/{run.id}/step", {"placement": json.dumps([1] * groups_of(run))})
     assert by_hand.content == explained.content
+
+
+def test_a_group_that_is_moved_by_hand_may_go_where_a_run_may_put_it(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of(run)
+    monkeypatch.setattr(session, "allowed", session.allowed & np.array([[True, False]]))
+    monkeypatch.setattr("webapp.pages.explorer.views.session_of", lambda _: session)
+    sent = {"placement": json.dumps([1] * groups_of(run))}
+    assert client.post(f"/runs/{run.id}/step", sent, headers=JSON).status_code == 200, "another run may have made it"
+    refused = error_of(client.post(f"/runs/{run.id}/step", {**sent, "moved": "[0]"}, headers=JSON))
+    assert "its group may not go to /device:GPU:1; allowed: /device:GPU:0" in refused
+    assert "no such group" in error_of(client.post(f"/runs/{run.id}/step", {**sent, "moved": "[99]"}, headers=JSON))
 
 
 def test_a_placement_of_an_event_is_kept_as_from_the_run(client: Client, run: Run) -> None:

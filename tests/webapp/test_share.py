@@ -18,6 +18,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.logs import logging_settings
+from webapp.pages.sharing.links import LONGEST_QUERY
 from webapp.runs.models import Run
 from webapp.sharing.models import MOST_LINKS, ShareLink
 
@@ -184,6 +185,13 @@ def test_the_database_cannot_open_the_link_and_it_is_shown_once(client: Client, 
 def test_a_link_keeps_the_view_and_nothing_but_a_query(client: Client, run: Run) -> None:
     path = path_of(client, run, query="?show=episode-17&group=3#<script>&x=//other")
     assert re.fullmatch(r"/shared/[\w-]+/\?show=episode-17&group=3%23%3Cscript%3E&x=%2F%2Fother", path)
+
+
+def test_a_view_that_is_too_long_for_a_link_is_refused_and_makes_none(client: Client, run: Run) -> None:
+    answer = client.post(f"/runs/{run.id}/links/new", {"query": "?show=" + "a" * LONGEST_QUERY}, headers=JSON)
+    assert answer.status_code == 400
+    assert answer.json()["errors"]["query"] == ["What is shown takes 8,005 characters of a link; allowed: 8,000."]
+    assert not ShareLink.objects.exists()
 
 
 def test_without_script_the_page_of_links_makes_and_revokes(client: Client, run: Run) -> None:

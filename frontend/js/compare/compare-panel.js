@@ -22,7 +22,7 @@ import { References } from "./references.js";
 /**
  * @typedef {object} Shown
  * @property {string} words such as `episode 17`
- * @property {string | null} token null: no address names it
+ * @property {string} token
  * @property {ArrayLike<number>} placement [groups]
  * @property {string} base as `KnownPlacement` has it
  *
@@ -82,7 +82,7 @@ export class ComparePanel {
     this.#store = store;
     this.#current = current;
     this.#acts = acts;
-    this.#references = new References(String(root.dataset.others), methodLabels, kept, () => this.#onReferences());
+    this.#references = new References(String(root.dataset.others), looks.length, methodLabels, kept, () => this.#onReferences());
     this.#choice = new CompareChoice(root, (against) => store.set({ against }), () => this.#freeze());
     this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, (group) => this.#choose(group), acts.tipOf);
     this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group), acts.askGains !== null);
@@ -340,8 +340,7 @@ export class ComparePanel {
   #freeze() {
     const shown = this.#current.compared;
     if (shown) {
-      this.#store.set({ against: shown.token ?? this.#references.freeze(shown) });
-      this.#renewSoon(); // another placement by hand has the same token
+      this.#store.set({ against: shown.token });
     }
   }
 

@@ -1,7 +1,9 @@
 /** The placements that the shown one can be compared with: `KnownPlacement`s, by their tokens. */
 
 import { indexOfEpisode, placementOfToken } from "../run/placements.js";
-import { cutName, formatCount } from "../ui/format.js";
+import { MovesError, partsOfToken, trialOf } from "../run/moves.js";
+import { placementOf } from "../run/trial.js";
+import { counted, cutName, formatCount } from "../ui/format.js";
 import { getJson, isGone } from "../ui/server.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
@@ -23,6 +25,7 @@ const NO_SUCH_PLACEMENT = "This graph has no such placement on this cluster, or 
 
 export class References {
   #address;
+  #devices;
   #methodLabels;
   #kept;
   #onChange;
@@ -32,18 +35,17 @@ export class References {
   #ofRuns = new Map();
   /** Why the best of another run is not here, by its token. @type {Map<string, string>} */
   #problems = new Map();
-  /** @type {KnownPlacement | null} */
-  #byHand = null;
-  #frozen = 0;
 
   /**
    * @param {string} address of `others.json`; empty: a page that shows its run alone
+   * @param {number} devices how many the cluster has
    * @param {Record<string, string>} methodLabels method → label
    * @param {import("../run/kept-placements.js").KeptPlacements} kept
    * @param {() => void} onChange called when the list of other runs has come, or the placement of one
    */
-  constructor(address, methodLabels, kept, onChange) {
+  constructor(address, devices, methodLabels, kept, onChange) {
     this.#address = address;
+    this.#devices = devices;
     this.#methodLabels = methodLabels;
     this.#kept = kept;
     this.#onChange = onChange;
@@ -65,8 +67,10 @@ export class References {
    * @returns {KnownPlacement | null}
    */
   known(token, state) {
-    if (token === "hand") {
-      return this.#byHand;
+    const { base, moves } = partsOfToken(token);
+    if (moves) {
+      const known = this.known(base, state);
+      return known && this.#byHand(known, token, moves);
     }
     if (!isRunToken(token)) {
       return placementOfToken(token, state, this.#methodLabels, this.#kept);
@@ -90,7 +94,8 @@ export class References {
    * @returns {boolean} whether it may become known
    */
   isLoading(token) {
-    return isRunToken(token) ? !this.#problems.has(token) : this.#kept.isLoading(token);
+    const { base } = partsOfToken(token);
+    return isRunToken(base) ? !this.#problems.has(base) : this.#kept.isLoading(base);
   }
 
   /**
@@ -101,21 +106,29 @@ export class References {
    * @returns {string}
    */
   problemOf(token, state) {
-    return this.#problems.get(token) ?? problemOf(token, state);
+    const { base } = partsOfToken(token);
+    return this.#problems.get(token) ?? this.#problems.get(base) ?? problemOf(base, state);
   }
 
   /**
-   * Keep a placement that no address names, until the page is left.
-   *
-   * @param {{ words: string, placement: ArrayLike<number>, base: string }} shown
-   * @returns {string} its token
+   * @param {KnownPlacement} from the placement that the moves are made from
+   * @param {string} token
+   * @param {string} moves text of the token
+   * @returns {KnownPlacement | null}
    */
-  freeze({ words, placement, base }) {
-    this.#frozen += 1;
-    const [token, key] = ["hand", `hand ${this.#frozen}`];
-    const fixed = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1, base };
-    this.#byHand = { token, key, words: `${words} as it was`, placement: Array.from(placement), ...fixed };
-    return token;
+  #byHand(from, token, moves) {
+    try {
+      const trial = trialOf(from.placement, moves, this.#devices);
+      const unknown = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1 };
+      const words = `${from.words} with ${counted(trial.moves.length, "move")} by hand`;
+      return { token, key: `${from.key} ${moves}`, words, placement: Array.from(placementOf(trial)), base: from.base, ...unknown };
+    } catch (error) {
+      if (!(error instanceof MovesError)) {
+        throw error;
+      }
+      this.#problems.set(token, error.message);
+      return null;
+    }
   }
 
   /** @param {string} token of another run's best placement */
@@ -162,8 +175,6 @@ export function problemOf(token, state) {
       }
       return event.note ? `This baseline has no placement: ${event.note}.` : NOT_STORED;
     }
-    case "hand":
-      return "A placement by hand that was not kept lives only as long as its page. Choose another one.";
     case "run":
     case "placement":
       return NO_SUCH_PLACEMENT;

@@ -195,8 +195,8 @@ export class GraphPanel {
    * What the tip of a group says, for other pictures of the graph.
    *
    * @param {number} group
-   * @param {number} device
-   * @param {readonly import("./colouring.js").Part[] | null} parts of one on several devices
+   * @param {number | null} [device] by default where it is
+   * @param {readonly import("./colouring.js").Part[] | null} [parts] of one on several devices
    * @returns {Node[]}
    */
   tipOf(group, device, parts) {
@@ -211,7 +211,7 @@ export class GraphPanel {
   showKind(kind) {
     this.#known.useKind(kind);
     this.#paint();
-    this.#table.refresh();
+    this.#table.sortAnew();
     this.#chosen.fill();
   }
 

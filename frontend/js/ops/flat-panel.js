@@ -27,6 +27,7 @@ export class FlatPanel {
   #looks;
   #store;
   #listsOps;
+  #timeOf;
   #choice;
   /** @type {Map<Drawn, FlatView>} */
   #views = new Map();
@@ -50,15 +51,18 @@ export class FlatPanel {
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: the graph alone
    * @param {import("../graph/graph-state.js").GraphStore} store
-   * @param {{ listsOps: boolean }} options whether this part lists the ops: the page has no table of its own
+   * @param {object} options
+   * @param {boolean} options.listsOps whether this part lists the ops: the page has no table of its own
+   * @param {(op: number) => number | null} [options.timeOf] an op's time at its device in µs; null: not known yet
    */
-  constructor(root, panel, groups, looks, store, { listsOps }) {
+  constructor(root, panel, groups, looks, store, { listsOps, timeOf = () => null }) {
     this.#root = root;
     this.#panel = panel;
     this.#groups = groups;
     this.#looks = looks;
     this.#store = store;
     this.#listsOps = listsOps;
+    this.#timeOf = timeOf;
     this.#choice = this.#part("drawn");
     this.#stage.after(this.#words);
     this.#part("groups").after(this.#list);
@@ -66,6 +70,7 @@ export class FlatPanel {
       button.addEventListener("click", () => store.set({ drawn: button.dataset.drawn === "ops" ? "ops" : "groups" }));
     }
     store.subscribe(["op"], (state) => this.#showChosenOp(state));
+    store.subscribe(["placed", "facts"], ({ op }) => this.#showOp(op));
   }
 
   /** Draw what the page shows, from now on. */
@@ -214,7 +219,7 @@ export class FlatPanel {
     const device = this.#looks[this.#deviceOfNode?.[op] ?? this.#deviceOf(group.id)];
     return [
       cutName((this.#names && shownNames(this.#names)[op]) ?? `op ${op}`, 120) + (type ? ` (${cutName(type, 40)})` : ""),
-      `at most ${formatTime(graph.timeUs[op])}${device ? `, on ${device.label}` : ""}`,
+      timeWords(this.#timeOf(op), graph.timeUs[op], device?.label ?? ""),
       `in group ${cutName(shownName(group), 60)} of ${counted(group.ops, "op")}`,
     ];
   }
@@ -239,11 +244,13 @@ export class FlatPanel {
       this.#tip.hide();
       return;
     }
-    const group = this.#groups[graph.group[node]];
-    const device = this.#looks[this.#deviceOf(group.id)];
-    const [shown, whole] = drawn === "ops" ? [this.#names && shownNames(this.#names)[node], this.#names?.names[node]] : [shownName(group), group.name];
-    const lines = drawn === "ops" ? this.#opWords(node) : [cutName(shownName(group)), counted(group.ops, "op"), ...(device ? [device.label] : [])];
+    if (drawn === "groups") {
+      this.#tip.show(this.#panel.tipOf(graph.group[node]), x, y);
+      return;
+    }
+    const [shown, whole] = [this.#names && shownNames(this.#names)[node], this.#names?.names[node]];
     const more = whole && whole !== shown ? [element("span", { class: "name tip-whole" }, cutName(whole, LONGEST_TITLE))] : [];
+    const lines = this.#opWords(node);
     this.#tip.show([...lines.map((line) => element("span", { class: "name" }, line)), ...more], x, y);
   }
 
@@ -311,4 +318,17 @@ export class FlatPanel {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/**
+ * @param {number | null} timeUs of an op at its device; null: not known yet
+ * @param {number} mostUs its time on the slowest kind of device
+ * @param {string} device empty: not known yet
+ * @returns {string}
+ */
+function timeWords(timeUs, mostUs, device) {
+  if (device === "") {
+    return `at most ${formatTime(mostUs)}`;
+  }
+  return timeUs === null ? `on ${device}` : `${formatTime(timeUs)} on ${device}`;
 }

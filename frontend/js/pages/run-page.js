@@ -12,6 +12,7 @@ import { listenToCancel } from "../run/cancel-form.js";
 import { FollowedRun } from "../run/followed-run.js";
 import { KeptPlacements } from "../run/kept-placements.js";
 import { placeEpisodes } from "../run/episodes-place.js";
+import { whyNoLink } from "../run/moves.js";
 import { choice } from "../run/page-state.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { ResultPanel } from "../run/result-panel.js";
@@ -72,7 +73,7 @@ class RunPage {
     this.#address = new ViewAddress((view, before) => this.#showView(view, before));
     this.#player = new PlayerControls(this.#part("player"), () => this.#shown.showEpisode(), () => this.#shown.returnToEpisode());
     const kept = new KeptPlacements(run.id, () => store.set({ kept: {} }));
-    this.#shown = new ShownPlacement({ state: first, lastSeq: run.last_seq, methodLabels }, this.#address.view.shown, kept, this.#player, {
+    this.#shown = new ShownPlacement({ state: first, lastSeq: run.last_seq, devices: run.devices.length, methodLabels }, this.#address.view.shown, kept, this.#player, {
       onShow: (placed) => this.#onShow(placed),
       onWait: (words) => setText(this.#part("view-message"), words),
       onLocks: (locked) => store.set({ locked }),
@@ -91,7 +92,7 @@ class RunPage {
       canTry: this.#hasServer,
       say: (words) => this.#announcer.say(words, { urgent: true }),
     });
-    this.#flat = new FlatPanel(root, panel, graph.groups, looks, store, { listsOps: false });
+    this.#flat = new FlatPanel(root, panel, graph.groups, looks, store, { listsOps: false, timeOf: (op) => store.state.step?.timeOf(op) ?? null });
     this.#address.follow(store, () => this.#player.playing);
     keepHeight(this.#part("run-words"));
     const tabs = new Tabs(this.#part("tabs"), (panel) => panel === "gains" && this.#tryIt.findGains());
@@ -106,6 +107,7 @@ class RunPage {
     new Finder(field, this.#part("found"), { groups: graph.groups, opNames: () => step.opNames() }, ({ kind, index }) =>
       kind === "op" ? step.chooseOp(index) : store.set(choice(store.state, [index])));
     document.addEventListener("keydown", (event) => this.#isForPage(event) && (this.#onKey(event) || this.#player.onKey(event)));
+    window.addEventListener("beforeunload", (event) => this.#shown.wouldBeLost && event.preventDefault());
     listenToCancel(root, this.#announcer);
   }
 
@@ -158,14 +160,14 @@ class RunPage {
   }
 
   /**
-   * After the user went back or forward. A placement by hand has no address: it stays while only something else changes.
+   * After the user went back or forward.
    *
    * @param {import("../run/view.js").View} view that of the address
    * @param {import("../run/view.js").View} before
    */
   #showView(view, before) {
     this.#takeView(view);
-    if (view.shown !== (before.shown === "hand" ? "" : before.shown)) {
+    if (view.shown !== before.shown) {
       this.#shown.goTo(view.shown);
     }
   }
@@ -223,7 +225,7 @@ async function main() {
   fillNumbers(document);
   closeMenus(document);
   keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
-  shareLinks(document);
+  shareLinks(document, whyNoLink);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));

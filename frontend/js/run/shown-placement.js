@@ -6,8 +6,10 @@
 import { hasEnded } from "../jobs/job-state.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { counted, formatTime } from "../ui/format.js";
+import { isDraft, isStored } from "./drafts.js";
 import { isKeptToken } from "./kept-placements.js";
 import { episodeAt, fieldsOf, placementOfToken } from "./placements.js";
+import { MovesError, partsOfToken, textOfMoves, tokenWithMoves, trialOf } from "./moves.js";
 import { newTrial, placementOf } from "./trial.js";
 
 /** @typedef {import("./placements.js").KnownPlacement} KnownPlacement */
@@ -31,6 +33,7 @@ const CALM_MILLISECONDS = 2000;
 
 export class ShownPlacement {
   #lastSeq;
+  #devices;
   #methodLabels;
   #kept;
   #player;
@@ -43,6 +46,8 @@ export class ShownPlacement {
   #fixed = null;
   /** What was changed by hand; all of it may be undone. @type {Trial | null} */
   #history = null;
+  /** The token of what was changed by hand; empty: nothing is. */
+  #byHand = "";
   #isUpdating = false;
   #hasShown = false;
   #calmUntil = 0;
@@ -53,15 +58,17 @@ export class ShownPlacement {
    * @param {object} run
    * @param {RunState} run.state
    * @param {number} run.lastSeq of the events that were stored when the page was opened
+   * @param {number} run.devices how many the cluster has
    * @param {Record<string, string>} run.methodLabels method → label
    * @param {string} token of the placement to show at first; empty: the best of a run that has ended, else the newest
    * @param {import("./kept-placements.js").KeptPlacements} kept
    * @param {import("./player-controls.js").PlayerControls} player
    * @param {Listeners} listeners
    */
-  constructor({ state, lastSeq, methodLabels }, token, kept, player, listeners) {
+  constructor({ state, lastSeq, devices, methodLabels }, token, kept, player, listeners) {
     this.#state = state;
     this.#lastSeq = lastSeq;
+    this.#devices = devices;
     this.#methodLabels = methodLabels;
     this.#awaited = token || (hasEnded(state.status) ? "best" : null);
     this.#kept = kept;
@@ -77,6 +84,12 @@ export class ShownPlacement {
   /** @returns {Trial | null} null: nothing is changed by hand */
   get trial() {
     return this.#history?.moves.length ? this.#history : null;
+  }
+
+  /** Whether leaving the page loses moves by hand: they are too many for an address, and the browser stores nothing. */
+  get wouldBeLost() {
+    const { moves } = partsOfToken(this.#byHand);
+    return this.trial !== null && isDraft(moves) && !isStored(moves);
   }
 
   /** @returns {Trial | null} also one whose moves are all undone: they can be made again */
@@ -112,9 +125,11 @@ export class ShownPlacement {
   /** The token of the shown placement; empty where it is what the page opens with. */
   get token() {
     const ended = hasEnded(this.#state.status);
-    if (this.trial || this.#fixed) {
-      const token = this.trial ? "hand" : (this.#fixed?.token ?? "");
-      return ended && token === "best" ? "" : token;
+    if (this.trial) {
+      return this.#byHand;
+    }
+    if (this.#fixed) {
+      return ended && this.#fixed.token === "best" ? "" : this.#fixed.token;
     }
     const best = placementOfToken("best", this.#state, this.#methodLabels);
     if (this.#player.shown === best?.episodeIndex && (ended || !this.#player.following)) {
@@ -148,13 +163,13 @@ export class ShownPlacement {
     return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}${level}.`;
   }
 
-  /** @returns {{ words: string, token: string | null, placement: ArrayLike<number>, base: string } | null} to compare it with another */
+  /** @returns {{ words: string, token: string, placement: ArrayLike<number>, base: string } | null} to compare it with another */
   get compared() {
     const { base, placement } = this;
     if (!base || !placement) {
       return null;
     }
-    return this.trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement, base: base.base } : { ...base, placement };
+    return this.trial ? { words: `the placement by hand, from ${base.words}`, token: this.#byHand, placement, base: base.base } : { ...base, placement };
   }
 
   /** The shown placement as requests have it. */
@@ -192,6 +207,19 @@ export class ShownPlacement {
   goTo(token) {
     this.#awaited = token || (hasEnded(this.#state.status) ? "best" : "live");
     this.#showAwaited();
+  }
+
+  /**
+   * The moves by hand cannot be made: show what they were made from, and say why.
+   *
+   * @param {string} key of the placement that they made
+   * @param {string} why
+   */
+  refuse(key, why) {
+    if (this.trial && key === this.#keyByHand) {
+      this.discard();
+      this.#listeners.onWait(why);
+    }
   }
 
   /** Show the player's episode: the player has moved. */
@@ -245,6 +273,7 @@ export class ShownPlacement {
   /** @param {Trial | null} trial */
   #showByHand(trial) {
     this.#history = trial;
+    this.#byHand = trial?.moves.length ? tokenWithMoves(this.base?.token ?? "", trial.moves) : "";
     this.#waitNoMore();
     this.#player.pause();
     this.#tell();
@@ -253,8 +282,12 @@ export class ShownPlacement {
   #tell() {
     const { base, trial, placement, isLive } = this;
     this.#trials += trial ? 1 : 0;
-    const key = trial ? `by hand ${this.#trials}` : (base?.key ?? "");
+    const key = trial ? this.#keyByHand : (base?.key ?? "");
     this.#listeners.onShow(base && placement && { key, placement, isLive });
+  }
+
+  get #keyByHand() {
+    return `by hand ${this.#trials}`;
   }
 
   /** Whether the events of a run that has ended are still on their way: nothing is the best or the last yet. */
@@ -267,20 +300,44 @@ export class ShownPlacement {
     if (token === null) {
       return;
     }
-    const known = placementOfToken(token, this.#state, this.#methodLabels, this.#kept);
-    const mayCome = isKeptToken(token) ? this.#kept.isLoading(token) : !hasEnded(this.#state.status);
+    const { base, moves } = partsOfToken(token);
+    const known = placementOfToken(base, this.#state, this.#methodLabels, this.#kept);
+    const mayCome = isKeptToken(base) ? this.#kept.isLoading(base) : !hasEnded(this.#state.status);
     const waits = this.#isLoading || (!known && mayCome);
-    this.#listeners.onWait(known ? "" : missingWords(token, waits));
+    this.#listeners.onWait(known ? "" : missingWords(base, waits));
     if (waits) {
       return;
     }
     this.#awaited = null;
+    const before = this.base?.key === known?.key ? this.#history : null;
     if (!known || known.episodeIndex < 0) {
       this.#showFixed(known);
-    } else if (token === "live") {
+    } else if (base === "live") {
       this.#movePlayer(() => this.#player.act("last"));
     } else {
       this.#movePlayer(() => this.#player.seek(known.episodeIndex));
+    }
+    if (known && moves) {
+      this.#makeMoves(known.placement, moves, before);
+    }
+  }
+
+  /**
+   * @param {ArrayLike<number>} base [groups] the shown placement
+   * @param {string} moves text of a token
+   * @param {Trial | null} before what was changed by hand there: its moves can be undone and made again as they were
+   */
+  #makeMoves(base, moves, before) {
+    try {
+      const asked = trialOf(base, moves, this.#devices);
+      const all = before ? [...before.moves, ...before.undone] : [];
+      const [made, undone] = [all.slice(0, asked.moves.length), all.slice(asked.moves.length)];
+      this.#showByHand(textOfMoves(made) === textOfMoves(asked.moves) ? Object.freeze({ ...asked, moves: made, undone }) : asked);
+    } catch (error) {
+      if (!(error instanceof MovesError)) {
+        throw error;
+      }
+      this.#listeners.onWait(error.message);
     }
   }
 

@@ -2,8 +2,10 @@
  * What the page of a run shows: a pure value that stands in the page's address, so that a link opens the same picture.
  *
  * A placement has a token: `best` (the best episode so far), `simplest` (almost as fast), `live` (the newest episode),
- * `episode-17`, `baseline-single_device`, `placement-ID` (a kept one), `hand` (made by hand, in this page alone).
+ * `episode-17`, `baseline-single_device`, `placement-ID` (a kept one), or one of these with moves by hand (`moves.js`).
  */
+
+import { partsOfToken } from "./moves.js";
 
 /**
  * @typedef {object} View
@@ -20,7 +22,7 @@
 export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), drawn: "groups" });
 
 /** A name, which is untrusted text, then nothing or one more part. */
-const TOKEN = /^[a-z]+(-[\w-]{1,100})?$/;
+const NAME = /^[a-z]+(-[\w-]{1,100})?$/;
 const MOST_OPENED = 50;
 /** Of more selected groups an address names the chosen one alone: servers refuse addresses of some thousand characters. */
 const MOST_SELECTED = 400;
@@ -37,7 +39,7 @@ export function viewOf(search) {
     shown: tokenOf(fields.get("show")) ?? FIRST_VIEW.shown,
     against: tokenOf(fields.get("against")),
     beside: fields.get("beside") === "1",
-    colour: tokenOf(fields.get("colour")) ?? FIRST_VIEW.colour,
+    colour: nameOf(fields.get("colour")) ?? FIRST_VIEW.colour,
     groups: Object.freeze(groupsOf(fields.getAll("group").join(","))),
     drawn: fields.get("draw") === "ops" ? "ops" : FIRST_VIEW.drawn,
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
@@ -56,9 +58,8 @@ export function searchOf(view, search = "") {
   for (const name of ["show", "against", "beside", "colour", "group", "open", "draw"]) {
     fields.delete(name);
   }
-  // a placement by hand lives in its page alone: its address would open another picture
-  set(fields, "show", view.shown === "hand" ? "" : view.shown);
-  set(fields, "against", view.against === "hand" ? "" : (view.against ?? ""));
+  set(fields, "show", view.shown);
+  set(fields, "against", view.against ?? "");
   set(fields, "beside", view.beside ? "1" : "");
   set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
   set(fields, "group", (view.groups.length > MOST_SELECTED ? view.groups.slice(-1) : view.groups).join(","));
@@ -66,7 +67,7 @@ export function searchOf(view, search = "") {
   for (const scope of view.opened) {
     fields.append("open", scope);
   }
-  const text = fields.toString().replaceAll("%2C", ","); // which an address may have as it is
+  const text = fields.toString().replace(/%(2C|3A|7E)/g, decodeURIComponent); // which an address may have as they are
   return text && `?${text}`;
 }
 
@@ -77,7 +78,7 @@ export function searchOf(view, search = "") {
  */
 export function withChange(view, patch) {
   const next = Object.freeze({ ...view, ...patch });
-  return searchOf(next) === searchOf(view) && next.shown === view.shown && next.against === view.against ? view : next;
+  return searchOf(next) === searchOf(view) ? view : next;
 }
 
 /**
@@ -102,8 +103,16 @@ function groupsOf(text) {
 
 /**
  * @param {string | null} text
- * @returns {string | null}
+ * @returns {string | null} a token; its moves are read once the placement is known that they are made from
  */
 function tokenOf(text) {
-  return text !== null && TOKEN.test(text) ? text : null;
+  return nameOf(text && partsOfToken(text).base) && text;
+}
+
+/**
+ * @param {string | null} text
+ * @returns {string | null}
+ */
+function nameOf(text) {
+  return text !== null && NAME.test(text) ? text : null;
 }

@@ -1,7 +1,8 @@
 /** Where the explanation of a placement's step comes from: stored beside the run, or computed for the page. */
 
 import { fieldsOf } from "../run/placements.js";
-import { getBytes, post } from "../ui/server.js";
+import { movedGroups } from "../run/trial.js";
+import { getBytes, isBadRequest, post } from "../ui/server.js";
 
 export class Explanations {
   #shown;
@@ -26,7 +27,22 @@ export class Explanations {
       return { key, load: () => this.#stored(base.explanation) };
     }
     const fields = this.#shown.fields();
-    return { key, load: () => computed(fields), isWanted: true };
+    return { key, load: () => (trial ? this.#byHand(key, { ...fields, moved: movedGroups(trial) }) : computed(fields)), isWanted: true };
+  }
+
+  /**
+   * @param {string} key
+   * @param {ReturnType<typeof fieldsOf> & { moved: number[] }} fields of a placement by hand, which an address may have made up
+   */
+  async #byHand(key, fields) {
+    try {
+      return await computed(fields);
+    } catch (error) {
+      if (isBadRequest(error)) {
+        this.#shown.refuse(key, error.message);
+      }
+      throw error;
+    }
   }
 
   /** @param {import("../run/placements.js").KnownPlacement} known */

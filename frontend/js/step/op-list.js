@@ -206,12 +206,12 @@ function slackCell(critical, holdsUp, slackUs) {
  */
 export function opRows(step, { names, short_names: short, types }, labels, groupName) {
   const [devices, slacks] = [step.array("op.device"), step.array("op.slack_us")];
-  const [starts, ends] = [step.array("op.start_us"), step.array("op.end_us")];
+  const starts = step.array("op.start_us");
   return Array.from(devices, (device, op) => ({
     op,
     device,
     text: `${short ? `${short[op]}\n` : ""}${names[op]}\n${types[op]}\n${groupName(op)}\n${labels[device]}`.toLowerCase(),
-    timeUs: ends[op] - starts[op],
+    timeUs: step.timeOf(op),
     slackUs: slacks[op],
     startUs: starts[op],
     critical: step.isCritical[op] === 1,

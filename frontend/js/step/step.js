@@ -108,6 +108,15 @@ export class Step {
 
   /**
    * @param {number} activity
+   * @returns {number} how long it takes, in µs
+   */
+  timeOf(activity) {
+    const [start, end] = this.span(activity);
+    return end - start;
+  }
+
+  /**
+   * @param {number} activity
    * @returns {number} the op, or the op whose output the transfer sends
    */
   opOf(activity) {

@@ -107,7 +107,7 @@ export class TryIt {
     const { trial, base } = this.#shown;
     this.#bar.show(this.#shown.history, outcome, base?.stepTimeUs ?? 0);
     this.#costs.showOutcome(trial ? trialWords(movedGroups(trial).length, outcome, base?.stepTimeUs ?? 0) : "");
-    this.#list?.show(trial ? "hand" : (base?.token ?? ""));
+    this.#list?.show(trial ? "" : (base?.token ?? ""));
   }
 
   /** @param {number} device the selected groups move there */

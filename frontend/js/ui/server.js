@@ -37,6 +37,16 @@ export function isRefusal(error) {
 }
 
 /**
+ * Whether the server has refused what was asked, so that asking again is useless.
+ *
+ * @param {unknown} error
+ * @returns {error is ServerError}
+ */
+export function isBadRequest(error) {
+  return error instanceof ServerError && error.status === 400;
+}
+
+/**
  * @param {string} url
  * @returns {Promise<unknown>}
  */

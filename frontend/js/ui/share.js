@@ -4,8 +4,11 @@ import { find, setText } from "./dom.js";
 import { renewPart } from "./page-part.js";
 import { sendForm } from "./server.js";
 
-/** @param {Document} page */
-export function shareLinks(page) {
+/**
+ * @param {Document} page
+ * @param {(search: string) => string} [whyNot] why a link cannot open what an address shows; empty: it can
+ */
+export function shareLinks(page, whyNot = () => "") {
   const menu = page.querySelector("[data-part=share]");
   if (!(menu instanceof HTMLElement)) {
     return; // a page that a link has opened
@@ -14,7 +17,7 @@ export function shareLinks(page) {
     const form = event.target;
     if (form instanceof HTMLFormElement && ["new-link", "revoke"].includes(form.dataset.part ?? "")) {
       event.preventDefault();
-      send(menu, form);
+      send(menu, form, whyNot);
     }
   });
   const made = find(menu, "#made-link", HTMLInputElement);
@@ -26,9 +29,14 @@ export function shareLinks(page) {
 /**
  * @param {HTMLElement} menu
  * @param {HTMLFormElement} form
+ * @param {(search: string) => string} whyNot
  */
-async function send(menu, form) {
+async function send(menu, form, whyNot) {
   const isNew = form.dataset.part === "new-link";
+  if (isNew && whyNot(location.search)) {
+    say(menu, whyNot(location.search));
+    return;
+  }
   const button = find(form, "button", HTMLButtonElement);
   button.disabled = true;
   try {

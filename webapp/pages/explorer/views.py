@@ -55,10 +55,16 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
 @in_threads(EXPLAINING)
 @require_POST
 def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it."""
+    """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it.
+
+    `moved`, optional, lists the groups that a person has moved: they have to be where a run may put them.
+    """
     run = run_or_404(run_id)
     session = session_of(run)
-    explained = session.explain(hand_made(session, run, request))
+    placement = hand_made(session, run, request)
+    if "moved" in request.POST:
+        session.require_moves_allowed(placement, integers(request, "moved"))
+    explained = session.explain(placement)
     response = large_answer(request, api.explanation_to_bytes(session, explained), "application/octet-stream")
     response["Cache-Control"] = "no-store"
     return response

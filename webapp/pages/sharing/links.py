@@ -10,14 +10,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.comparisons.models import Comparison
-from webapp.http.user_errors import row_or_404, wants_json
+from webapp.http.user_errors import error_answer, row_or_404, wants_json
 from webapp.jobs import deletion
 from webapp.pages.comparisons.page import comparison_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, make_link
 
-LONGEST_QUERY = 2000
+LONGEST_QUERY = 8000
 
 
 @require_safe
@@ -67,8 +67,12 @@ def links_address(target: Run | Comparison | None) -> str:
 
 
 def _share(request: HttpRequest, target: Run | Comparison) -> HttpResponse:
+    view = request.POST.get("query", "").lstrip("?")
+    if len(view) > LONGEST_QUERY:
+        refusal = f"What is shown takes {len(view):,} characters of a link; allowed: {LONGEST_QUERY:,}."
+        return error_answer(request, HTTPStatus.BAD_REQUEST, {"query": [refusal]})
     token = make_link(target)
-    query = QueryDict(request.POST.get("query", "")[:LONGEST_QUERY].lstrip("?")).urlencode()
+    query = QueryDict(view).urlencode()
     address = request.build_absolute_uri(reverse("sharing:page", args=[token])) + (f"?{query}" if query else "")
     if wants_json(request):
         return JsonResponse({"url": address}, status=HTTPStatus.CREATED)
