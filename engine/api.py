@@ -71,6 +71,7 @@ from engine.files.csv_text import csv_text
 from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
+from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
@@ -124,6 +125,7 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget
+from engine.problem.memory_floor import require_room_for_variables
 from engine.run.problem import require_can_split, require_measurable, require_placeable
 from engine.run.request import BASELINES, TRIVIAL_BASELINES, GivenPolicy, RunRequest
 from engine.run.run import Run
@@ -255,6 +257,7 @@ __all__ = [
     "FAMILY_COUNT",
     "FORMATS",
     "KINDS",
+    "LOADED_FORMATS",
     "MEASURING_LIMITS",
     "MOST_DEVICES",
     "MOST_DRAWN",
@@ -384,6 +387,7 @@ __all__ = [
     "learned_until",
     "limited_memory",
     "list_settings",
+    "loading_lines",
     "machine_memory_bytes",
     "measure",
     "measure_many",
@@ -411,6 +415,7 @@ __all__ = [
     "require_drawable",
     "require_measurable",
     "require_placeable",
+    "require_room_for_variables",
     "require_saved_model",
     "samples",
     "settings_schema",

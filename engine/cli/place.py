@@ -27,6 +27,7 @@ from engine.cli.placement_arguments import (
     PLACED_HELP,
     PLACEMENT_FORMAT,
     SAVED_MODEL_FORMAT,
+    print_loading,
     read_placements,
     require_placed_name,
     require_variables,
@@ -143,11 +144,11 @@ def _place(parsed: argparse.Namespace) -> int:
     try:
         write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
     finally:  # what a run has found is written even where its report cannot be
-        _write_placed(parsed, simplest if request.prefer.simplest else fastest)
+        _write_placed(parsed, simplest if request.prefer.simplest else fastest, cluster)
     return 0
 
 
-def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str]) -> None:
+def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str], cluster: api.Cluster) -> None:
     """Write the file of `--out`, if one is asked for."""
     if parsed.out is None:
         return
@@ -158,6 +159,7 @@ def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str]) -> N
     api.write_placed(
         parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), options, short=parsed.short_devices
     )
+    print_loading(parsed.out, [device.name for device in cluster.devices])
 
 
 MEASURED_STEPS = 5
@@ -226,10 +228,10 @@ def _robustness_lines(report: Mapping[str, Any], robust: bool) -> list[str]:
     if found["note"]:
         return [f"robustness: not computed: {found['note']}"]
     lines = [
-        f"robustness: {100 * found['mean_regret']:.2f} % slower on average than the fastest of {found['candidates']} "
-        f"good placements in {found['draws']} draws of op times and links, at most "
-        f"{100 * found['worst_regret']:.2f} %, the fastest in {100 * found['best_share']:.0f} % of them; "
-        f"{found['seconds']:.1f} s"
+        f"robustness: with op times and links drawn anew {found['draws']} times, the answer is at most "
+        f"{100 * found['worst_regret']:.2f} % slower than the best of {found['candidates']} good placements, "
+        f"{100 * found['mean_regret']:.2f} % on average, and the best in {100 * found['best_share']:.0f} % of the "
+        f"draws; {found['seconds']:.1f} s"
     ]
     if robust and report["step_time_us"] != found["fastest_step_time_us"]:
         fastest, chosen = _seconds(found["fastest_step_time_us"]), _seconds(report["step_time_us"])

@@ -1,5 +1,6 @@
 """Placements on the command line: reads the file of `--placement` and checks the names of files to write."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,3 +48,9 @@ def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:
     """Raise GraphError if `out` asks for a placed SavedModel but the upload has no variables."""
     if out is not None and out.suffix == SAVED_MODEL_FORMAT and prepared.origin.variables_stored is False:
         raise GraphError(api.NO_VARIABLES, where="--out", allowed="a name that ends in .pb or .pbtxt")
+
+
+def print_loading(out: Path, devices: Sequence[str]) -> None:
+    """Print the lines of Python that load the placed file `out`, of the format for which there are some."""
+    if out.suffix in api.LOADED_FORMATS:
+        print(f"\nto load it in its folder:\n\n{api.loading_lines(out.name, devices)}", file=sys.stderr)

@@ -44,6 +44,10 @@ class ClusterFit(Enum):
     OTHER_LINKS = "It was trained on as many devices of these kinds, but with other links or memory."
     OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."
     OTHER_KINDS = "It was not trained on this cluster: never on {kinds}."
+    OTHER_KINDS_NAMED = (
+        "None of the clusters that its card names has {kinds}; the problems drawn at random have devices of many "
+        "speeds."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit
     unseen = kinds.keys() - {kind for known in trained for kind in known.kinds}
     return PolicyFit(
         graph=_graph_fit(card, graph_name),
-        cluster=ClusterFit.OTHER_KINDS if unseen else _cluster_fit(trained, kinds, cluster),
+        cluster=_fit_of_kinds(card) if unseen else _cluster_fit(trained, kinds, cluster),
         unseen_kinds=tuple(sorted(unseen)),
         all_read=len(trained) == len(read),
         trained_on=_trained_on(card),
@@ -116,6 +120,11 @@ def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -
     if usual and True in links:
         return ClusterFit.SAME
     return ClusterFit.UNKNOWN_LINKS if not usual and False in links else ClusterFit.OTHER_LINKS
+
+
+def _fit_of_kinds(card: PolicyCard) -> ClusterFit:
+    """The fit to a kind that no cluster on the card has: problems drawn at random have kinds without names."""
+    return ClusterFit.OTHER_KINDS_NAMED if card.drawn else ClusterFit.OTHER_KINDS
 
 
 def _is_before_own_hosts(version: str) -> bool:

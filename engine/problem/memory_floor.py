@@ -11,7 +11,7 @@ Two floors, neither of which any placement goes below:
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import MemoryModel
+from engine.clusters.cluster import Cluster, MemoryModel
 from engine.errors import InfeasibleError, shortened
 from engine.graphs.colocation import colocation_classes
 from engine.number_words import bytes_words
@@ -43,13 +43,26 @@ def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
 
 def _require_room_for_what_stays(problem: PlacementProblem) -> None:
     costs = problem.simulator.executed_costs
-    needed, room = int(costs.kept_bytes().sum()), int(problem.memory_bytes.sum())
-    if problem.cluster.memory_model != MemoryModel.OUTPUTS and needed > room:
-        what = "variables" if costs.persistent_bytes.sum() > room else "variables, constants and fed inputs"
-        raise InfeasibleError(
-            f"the {what} need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
-            advice="use more or larger devices",
-        )
+    room = int(problem.memory_bytes.sum())
+    what = "variables" if costs.persistent_bytes.sum() > room else "variables, constants and fed inputs"
+    _require_room_for(what, int(costs.kept_bytes().sum()), problem.cluster)
+
+
+def require_room_for_variables(needed: int, cluster: Cluster) -> None:
+    """Raise InfeasibleError where all devices together have no room for variables of `needed` bytes."""
+    _require_room_for("variables", needed, cluster)
+
+
+def _require_room_for(what: str, needed: int, cluster: Cluster) -> None:
+    room = sum(device.memory_bytes for device in cluster.devices)
+    if cluster.memory_model == MemoryModel.OUTPUTS or needed <= room:
+        return
+    largest = max(cluster.devices, key=lambda device: device.memory_bytes)
+    enough = f"{-(-needed // largest.memory_bytes):,} × {largest.kind} with {bytes_words(largest.memory_bytes)} each"
+    raise InfeasibleError(
+        f"the {what} need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
+        advice=f"use more or larger devices: at least {enough}, and more for what is computed",
+    )
 
 
 def _least_bytes(problem: PlacementProblem, unit_of_op: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -62,6 +62,23 @@ def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_
     assert [device.memory_bytes for device in devices] == [3 * 1024**3 // 2, 3 * 1024**3 // 2, cpu.memory_bytes]
 
 
+def test_devices_that_cannot_hold_the_variables_are_refused_with_how_many_would(
+    client: Client, ready_graph: Graph
+) -> None:
+    assert isinstance(ready_graph.summary, dict)
+    ready_graph.summary = ready_graph.summary | {"persistent_bytes": 5 * 1024**3}
+    ready_graph.save(update_fields=["summary"])
+    answer = start(client, ready_graph, memory_gib="1.5")
+    assert answer.status_code == 400
+    assert answer.json()["errors"]["cluster"] == [
+        "the variables need 5.00 GiB, more than the 3.00 GiB of all devices together; use more or larger devices: at "
+        "least 4 × K80 with 1.50 GiB each, and more for what is computed"
+    ]
+    assert not Run.objects.exists()
+    start(client, ready_graph, memory_gib="2.5")
+    assert only_run().graph == ready_graph
+
+
 OWN_KIND = """{"devices": [{"name": "/device:GPU:0", "kind": "Wafer"}], "kinds": {"Wafer": {"class": "GPU",
     "peak_gflops": {"float32": 1e5, "float16": 8e5}, "memory_bandwidth_bytes_per_us": 2e6, "memory_bytes": 6e10}}}"""
 

@@ -100,5 +100,11 @@ function simplestFiles(best) {
   for (const link of files.querySelectorAll("a")) {
     link.setAttribute("href", `simplest/${link.getAttribute("href")}`);
   }
+  const loading = files.querySelector("[data-part=loading]");
+  if (loading instanceof HTMLElement) {
+    const name = String(loading.dataset.file).replace(/\.\w+$/, "");
+    const code = find(loading, "code.lines", HTMLElement);
+    setText(code, (code.textContent ?? "").replaceAll(name, name.replace(/placed$/, "simplest-placed")));
+  }
   return files;
 }

@@ -1,5 +1,6 @@
 /** The menu of downloads of a run: what is made of a placement is made of the one that is shown. */
 
+import { offerCopies } from "../ui/copies.js";
 import { watchDownloads } from "../ui/downloads.js";
 import { find, setText } from "../ui/dom.js";
 import { offerPictures } from "../ui/picture-files.js";
@@ -39,6 +40,7 @@ export class RunDownloads {
     this.#menu = find(root, "[data-part=downloads]", HTMLElement);
     this.#exports = find(root, "[data-part=exports]", HTMLElement);
     watchDownloads(this.#menu, (link, signal) => this.#ask(link, signal));
+    offerCopies(this.#menu);
     store.subscribe(["placed"], ({ placed }) => this.#show(placed && { words: shown.words, fields: shown.fields() }));
   }
 

@@ -92,6 +92,13 @@ def test_of_clusters_it_compares_kinds_numbers_and_whether_links_are_the_usual_o
     )
 
 
+def test_problems_drawn_at_random_may_have_had_devices_like_those_of_another_kind() -> None:
+    card = dataclasses.replace(small_card(), clusters=("2xK80",), drawn=9)
+    sentences = policy_fit(card, "nmt-09", parse_cluster("2xK80+cpu")).sentences
+    assert "None of the clusters that its card names has CPU" in sentences
+    assert "never on" not in sentences
+
+
 def test_a_long_list_is_cut() -> None:
     card = dataclasses.replace(small_card(), families=(), graphs=tuple(f"g{index}" for index in range(9)))
     assert policy_fit(card, "g8", parse_cluster("2xK80")).trained_on.startswith("g0, g1, g2, g3, g4, g5 and 3 more on")

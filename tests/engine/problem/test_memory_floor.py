@@ -62,7 +62,8 @@ def least_room(problem: PlacementProblem) -> int:
 def test_variables_that_all_devices_together_cannot_hold() -> None:
     ops = [Op(f"weight{at}", persistent=900) for at in range(3)]
     assert refusal(prepared(*ops)) == (
-        "the variables need 2.64 KiB, more than the 1.95 KiB of all devices together; use more or larger devices",
+        "the variables need 2.64 KiB, more than the 1.95 KiB of all devices together; use more or larger "
+        "devices: at least 3 × GPU with 0.98 KiB each, and more for what is computed",
         False,
     )
 

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +28,7 @@ from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import prepared_and_cluster_of
 
 PLACED_SAVED_MODEL = "placed.zip"
+PLACED_GRAPHDEF = "placed.pb"
 MOST_WRITINGS = 2
 """placed graphs that are written at a time, each by a process of its own"""
 LONGEST_WAIT_SECONDS = 60.0
@@ -90,6 +92,28 @@ def refusal_of(graph: Graph, name: str) -> str | None:
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL
     return graph.no_saved_model or None if name == PLACED_SAVED_MODEL else None
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How a placed file of a run is loaded, for its page."""
+
+    name: str
+    """of the file"""
+    suffix: str
+    lines: str
+    """of Python"""
+
+
+def loading_of(run: Run, *, simplest: bool) -> Loading | None:
+    """How the placed SavedModel is loaded, or without one the placed GraphDef; None where neither is written."""
+    graph = run.graph
+    name = next((each for each in (PLACED_SAVED_MODEL, PLACED_GRAPHDEF) if refusal_of(graph, each) is None), None)
+    if name is None:
+        return None
+    file = f"{stem_of(graph)}-{'simplest-' if simplest else ''}{name}"
+    devices = [device.name for device in run.cluster_value.devices]
+    return Loading(file, Path(name).suffix, api.loading_lines(file, devices))
 
 
 def stem_of(graph: Graph) -> str:
@@ -159,7 +183,7 @@ def _report(answer: Answer, best: api.SplitPlacement, _name: str) -> bytes:
 
 REPORT = "report.json"
 NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | BinaryIO]]] = {
-    "placed.pb": ("application/octet-stream", _placed),
+    PLACED_GRAPHDEF: ("application/octet-stream", _placed),
     PLACED_SAVED_MODEL: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),

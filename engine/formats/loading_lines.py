@@ -1,0 +1,59 @@
+"""Lines of Python that load a placed file with TensorFlow on somebody's devices."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+
+LOADED_FORMATS = (".zip", ".pb")
+"""suffixes of the placed files that the lines load: a SavedModel, a GraphDef"""
+PREFIX = "/device:"
+
+
+def loading_lines(name: str, devices: Sequence[str]) -> str:
+    """A script that loads the placed file `name`, whose suffix is one of `LOADED_FORMATS`, from its folder.
+
+    `devices` are those of the file, such as `/device:GPU:0`. The script's line `devices` maps them to those of the
+    machine, and a person changes it: at first the n-th device of a class is the machine's n-th.
+    """
+    lines = _of_saved_model(name, devices) if PurePath(name).suffix == ".zip" else _of_graphdef(name, devices)
+    return "\n".join(lines) + "\n"
+
+
+def _of_saved_model(name: str, devices: Sequence[str]) -> Iterable[str]:
+    folder = PurePath(name).stem
+    yield "import pathlib, shutil, tensorflow as tf"
+    yield "from tensorflow.core.protobuf.saved_model_pb2 import SavedModel"
+    yield _mapping(devices)
+    yield f"shutil.unpack_archive({json.dumps(name)}, {json.dumps(folder)})"
+    yield f'file = pathlib.Path({json.dumps(folder)}, "saved_model.pb")'
+    yield "model = SavedModel.FromString(file.read_bytes())"
+    yield f"for node in model.meta_graphs[0].graph_def.node: {_renaming(devices)}"
+    yield "file.write_bytes(model.SerializeToString())"
+    yield f"[step] = tf.saved_model.load({json.dumps(folder)}).signatures.values()"
+
+
+def _of_graphdef(name: str, devices: Sequence[str]) -> Iterable[str]:
+    yield "import pathlib, tensorflow as tf"
+    yield _mapping(devices)
+    yield f"graph_def = tf.compat.v1.GraphDef.FromString(pathlib.Path({json.dumps(name)}).read_bytes())"
+    yield f"for node in graph_def.node: {_renaming(devices)}"
+    yield 'with tf.Graph().as_default() as graph: tf.import_graph_def(graph_def, name="")'
+    yield "session = tf.compat.v1.Session(graph=graph)"
+
+
+def _mapping(devices: Sequence[str]) -> str:
+    counts: dict[str, int] = {}
+    pairs = []
+    for device in devices:
+        device_class = device.rpartition(PREFIX)[2].partition(":")[0]
+        number = counts.get(device_class, 0)
+        counts[device_class] = number + 1
+        pairs.append(f"{json.dumps(device)}: {json.dumps(f'{PREFIX}{device_class}:{number}')}")
+    return f"devices = {{{', '.join(pairs)}}}  # in the file: on your machine"
+
+
+def _renaming(devices: Sequence[str]) -> str:
+    """Where the devices name no machine, that of the file's device string is left out."""
+    has_machines = any(not device.startswith(PREFIX) for device in devices)
+    key = "node.device" if has_machines else f'"{PREFIX}" + node.device.rpartition("{PREFIX}")[2]'
+    return f"node.device = devices.get({key}, node.device)"
