@@ -59,7 +59,7 @@ def step_of(messages: GraphMessages, name: str, fetches: Sequence[str], fetched_
 
 def needed_note(before: int, after: int, source: str) -> str:
     """A sentence on the ops that the step needs, which `source` names."""
-    return f"Of the file's {before} ops those {after} were read that {source} needs."
+    return f"{after:,} of the file's {before:,} ops were read: those that {source} needs."
 
 
 def _beside_note(before: int, beside: dict[Beside, int]) -> str:

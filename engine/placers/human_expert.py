@@ -181,7 +181,7 @@ def _number_of_op(problem: PlacementProblem, devices: int) -> NDArray[np.int64]:
     if branches is not None:
         return _devices_of_branches(branches, time_of_op(problem), devices)
     raise InfeasibleError(
-        "no rule for a graph whose names show neither LSTM layers nor branches of a block",
+        "no rule for this graph: its names show neither LSTM layers nor branches of a block",
         where="human_expert",
         allowed="names such as layer_0/step_1, lstm_1, multi_rnn_cell/cell_1, or mixed_0/branch_1",
     )

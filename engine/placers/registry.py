@@ -77,8 +77,8 @@ PLACERS: dict[str, Method] = {
             "Auto",
             "engine.placers.auto:Auto",
             RECOMMENDED,
-            "tries one device, whole loops apart, the list schedulers, the human expert and Scotch, then every "
-            "placement if there are few enough, else local search from the best",
+            "tries one device, whole loops on devices of their own, the list schedulers, the human expert and Scotch, "
+            "then every placement if there are few enough, else local search from the best",
             takes_policy=True,
             leaves_out_policies=True,
             searches_levels=True,

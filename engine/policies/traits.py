@@ -24,6 +24,18 @@ TRAITS: dict[str, str] = {
     "parallelism": "groups that could run at the same time",
 }
 """name → what it counts, in words"""
+NAMES: dict[str, str] = {
+    "groups": "groups",
+    "devices": "devices",
+    "edges_per_group": "edges of each group",
+    "device_ratio": "time on the slowest device over that on the fastest",
+    "link_ratio": "time on the slowest link over that on the fastest",
+    "computing_per_transfer": "time to run a group over the time to send its outputs",
+    "memory_needed": "share of all memory that a step holds",
+    "backward_share": "share of the work in the backward pass",
+    "parallelism": "groups that could run at the same time",
+}
+"""name → what it is, before its values"""
 LEAST = 0.01
 """what is smaller counts as this: a share of memory of a thousandth is no other problem than one of a hundredth"""
 MOST = 1e6
@@ -48,7 +60,8 @@ class Beyond:
     @property
     def sentence(self) -> str:
         """The difference in words."""
-        return f"Its training had {_range_words(self.trait, self.least, self.most)}; here it is {_figure(self.value)}."
+        name, seen = NAMES[self.trait], _range(self.least, self.most)
+        return f"{name[0].upper()}{name[1:]}: {seen} in its training, {_figure(self.value)} here."
 
 
 def traits_of(graph: GroupGraph) -> dict[str, float]:
@@ -106,8 +119,11 @@ def ranges_words(ranges: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 def _range_words(trait: str, least: float, most: float) -> str:
-    seen = _figure(least) if least == most else f"{_figure(least)} to {_figure(most)}"
-    return f"{seen} {TRAITS[trait]}"
+    return f"{_range(least, most)} {TRAITS[trait]}"
+
+
+def _range(least: float, most: float) -> str:
+    return _figure(least) if least == most else f"{_figure(least)} to {_figure(most)}"
 
 
 def _figure(value: float) -> str:

@@ -39,11 +39,21 @@ test("nodes have the look of their device; one on several is shown as such", () 
 
 test("a node on several devices has a stripe for each, once the step says which", () => {
   const none = new Float64Array(3);
-  const step = { deviceOf: Int32Array.of(0, SPLIT, SPLIT), deviceOfOp: null, cut: null, parts: new Map([[1, [0, 1].map((device) => ({ device, ops: 1, timeUs: 1 }))]]), slackUs: none, chainUs: none, peakShare: none };
+  const stepOf = (/** @type {number[]} */ times) => {
+    const parts = new Map([[1, times.map((timeUs, device) => ({ device, ops: 1, timeUs }))]]);
+    return { deviceOf: Int32Array.of(0, SPLIT, SPLIT), deviceOfOp: null, cut: null, parts, slackUs: none, chainUs: none, peakShare: none };
+  };
+  const step = stepOf([1, 1]);
   const placement = [0, SPLIT, SPLIT];
   assert.deepEqual(words("device", { placement, step }), ["GPU 0", "on several devices, by time", "on several devices"]);
-  const { looks, lookOf } = colouring("device", facts({ placement, step }), 3);
-  assert.deepEqual(looks[lookOf[1]].stripes, [0, 0, 1, 1].map((device) => LOOKS[device].colour));
+  const stripes = (/** @type {number[]} */ times) => {
+    const { looks, lookOf } = colouring("device", facts({ placement, step: stepOf(times) }), 3);
+    return LOOKS.slice(0, times.length).map(({ colour }) => looks[lookOf[1]].stripes?.filter((each) => each === colour).length);
+  };
+  assert.deepEqual(stripes([1, 1]), [6, 6]);
+  assert.deepEqual(stripes([3, 1]), [9, 3], "as wide as its share");
+  assert.deepEqual(stripes([1000, 1]), [11, 1], "a thin one is a mark");
+  assert.deepEqual(stripes([0, 0]), [6, 6], "ops that take no time");
 });
 
 const LOOKS = deviceLooks(DEVICES);

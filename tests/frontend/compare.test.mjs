@@ -53,7 +53,6 @@ test("a placement that the run does not have says why", () => {
   assert.match(problemOf("baseline-cpu_only", running), /no CPU in the cluster/);
   assert.match(problemOf("baseline-__proto__", running), /no such baseline/);
   assert.match(problemOf("best", initialState()), /no placement that fits/);
-  assert.match(problemOf("hand", running), /not kept/);
   assert.match(problemOf("nonsense", running), /no such placement/);
 });
 
@@ -90,7 +89,7 @@ test("the best of another run is asked for once, and again only for a person who
   };
   const answered = () => new Promise((later) => setTimeout(later, 20));
   const token = `run-${OTHER.id}`;
-  const references = new References("/others.json", LABELS, new KeptPlacements("1", () => {}), () => references.known(token, running));
+  const references = new References("/others.json", 2, LABELS, new KeptPlacements("1", () => {}), () => references.known(token, running));
   assert.equal(references.known(token, running), null);
   assert.ok(references.isLoading(token));
   await answered();
@@ -105,15 +104,16 @@ test("the best of another run is asked for once, and again only for a person who
   assert.equal(asked.length, 2);
 });
 
-test("what is shown now can be kept to compare with, beside later ones", () => {
-  const references = new References("", LABELS, new KeptPlacements("1", () => {}), () => {});
-  assert.equal(references.known("hand", running), null);
-  const key = () => references.known("hand", running)?.key;
-  assert.equal(references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 0), base: "event-2" }), "hand");
-  const first = key();
-  assert.equal(references.known("hand", running)?.words, "the placement by hand as it was");
-  references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 1), base: "event-2" });
-  assert.notEqual(key(), first);
+test("a placement by hand is compared with by its token, and moves that cannot be made say why", () => {
+  const references = new References("", 2, LABELS, new KeptPlacements("1", () => {}), () => {});
+  const from = references.known("episode-2", running);
+  const made = references.known("episode-2~0:1", running);
+  assert.deepEqual([made?.words, made?.base, made?.explanation], ["episode 2 with 1 move by hand", from?.base, ""]);
+  assert.deepEqual(made?.placement, [1, ...Array.from(from?.placement ?? []).slice(1)]);
+  assert.notEqual(references.known("episode-2~0:0", running)?.key, made?.key);
+  assert.equal(references.known("episode-2~0:7", running), null);
+  assert.match(references.problemOf("episode-2~0:7", running), /name device 7; allowed: 0 to 1/);
+  assert.match(references.problemOf("episode-3~0:1", running), /not stored/, "what they are made from is named first");
 });
 
 test("moves are the groups on another device, counted by pair of devices", () => {
@@ -161,7 +161,7 @@ test("the graph of differences has the stripes of split groups, a ring where one
   };
   const { picture, lit, litEdges } = movePicture(sides.before, sides.after, [{ group: 1 }], devices, edges);
   const looks = Array.from(picture.lookOf, (look) => picture.looks[look]);
-  const stripes = [0, 0, 1, 1].map((device) => devices[device].colour);
+  const stripes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1].map((device) => devices[device].colour);
   assert.deepEqual([...lit], [0, 1, 0]);
   assert.deepEqual(looks[0], { ...SPLIT_LOOK, stripes });
   assert.deepEqual(looks[1], { ...SPLIT_LOOK, stripes, ring: { colour: "--text", pattern: "solid" } });

@@ -39,9 +39,10 @@ test("the best placement is compared with one device and with the bound", () => 
 test("the report's robustness is one sentence, and older reports have none", () => {
   const known = { mean_regret: 0.004, worst_regret: 0.023, best_share: 0.6, draws: 32, candidates: 10, seconds: 1, note: "" };
   const robustness = { ...known, fastest_step_time_us: 900 };
-  const words = "With costs up to 30 % off, the best placement stays within 2.3 % of the fastest of 10 good placements, 0.4 % on average.";
+  const words = "The placement holds if costs are up to 30 % off: then it is at most 2.3 % slower than the best of 10 good ones, 0.4 % on average.";
   assert.equal(robustnessWords(robustness), words);
-  assert.match(robustnessWords({ ...robustness, mean_regret: 0, worst_regret: 0 }), /stays the fastest of 10 good placements/);
+  assert.match(robustnessWords({ ...robustness, mean_regret: 0, worst_regret: 0 }), /^The placement holds .*: it stays the best of 10 good ones\.$/);
+  assert.match(robustnessWords({ ...robustness, worst_regret: 0.08 }), /^If costs are up to 30 % off, another placement may be better: .* at most 8 % slower/);
   assert.equal(robustnessWords({ ...robustness, candidates: 1 }), "");
   assert.equal(robustnessWords(undefined), "");
   const unknown = { ...robustness, mean_regret: null, worst_regret: null, best_share: null, note: "too many ops" };

@@ -116,7 +116,14 @@ test("a zoom stays within the step and keeps its middle", () => {
 
 test("the sentence has the engine's shares", () => {
   const step = new Step(bytes());
-  assert.equal(stepSentence(step), "The critical chain takes 35.00 µs: 86 % compute and 14 % transfer.");
+  assert.equal(stepSentence(step), "The critical chain takes 35.00 µs: for 86 % of it a device runs ops; for 14 % its data is sent between devices.");
+  const queued = { "chain.activity": Int32Array.of(0, 2, 1, 1), "chain.behind": Int32Array.of(-1, 0, 0, -1), "chain.cause": Uint8Array.of(0, 4, 4, 0), "chain.start_us": Float64Array.of(0, 10, 15, 25), "chain.end_us": Float64Array.of(10, 15, 25, 35) };
+  assert.equal(
+    stepSentence(new Step(bytes({ cause_us: [20, 0, 0, 0, 15] }, queued))),
+    "The critical chain takes 35.00 µs: for 100 % of it a device runs ops, 57 % its own ops and 43 % others ahead of them in its queue.",
+  );
+  queued["chain.behind"] = Int32Array.of(-1, 2, 0, -1);
+  assert.match(stepSentence(new Step(bytes({ cause_us: [20, 0, 0, 0, 15] }, queued))), /; for 14 % its data waits behind other transfers\.$/);
   assert.deepEqual(idleOfDevices(step).map(({ us }) => us), [25, 15]);
 });
 
@@ -143,13 +150,13 @@ test("the verdict compares, names the device that idles most what it waits for, 
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
   assert.equal(
     verdict(about),
-    "35.0 µs. 25 % above the lower bound; GPU 0 idles 71 % of the step, after its last op.",
+    "35.0 µs. The step is 25 % above the lower bound. GPU 0 idles 71 % of the step, after its last op.",
   );
   const waiting = new Step(bytes({ busy_us: [10, 20] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(9, 0, 0, 0, 1, 4, 0, 1), "idle.activity": Int32Array.of(0, 0), "idle.start_us": Float64Array.of(0, 30), "idle.end_us": Float64Array.of(9, 36) }));
   const rivals = [{ words: "one device", stepTimeUs: 40 }, { words: "Scotch", stepTimeUs: 35 }];
   assert.equal(
     verdict({ ...about, rivals, step: waiting }),
-    "35.0 µs: 13 % faster than one device, as fast as Scotch. 25 % above the lower bound; GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op.",
+    "35.0 µs: 13 % faster than one device, as fast as Scotch. The step is 25 % above the lower bound. GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op.",
   );
   const unused = new Step(bytes({ busy_us: [35, 0] }));
   assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);

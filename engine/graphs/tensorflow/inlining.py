@@ -247,8 +247,8 @@ def _notes(
     notes = []
     if replaced:
         notes.append(
-            f"TensorFlow's own inliner has put the ops of functions in the place of their calls ({_types(replaced)}): "
-            f"{before} ops became {after}; the placed graph is written in this form."
+            f"Calls of functions are replaced by the functions' ops, as TensorFlow's inliner does it "
+            f"({_types(replaced)}): {before:,} ops became {after:,}. The placed graph is written in this form."
         )
     if left:
         notes.append(

@@ -21,7 +21,7 @@ export function chartLegend(host, state, methodLabels, onShow) {
     ...(state.anyInfeasible ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
-    ...state.baselines.filter(isListed).map((baseline) => [
+    ...state.baselines.map((baseline) => [
       baseline.method,
       methodLabels[baseline.method] ?? baseline.method,
       value(baseline),
@@ -65,15 +65,6 @@ function label(key, name, { baselines }, onShow) {
 function shownWords({ episodes, status }) {
   const last = episodes.last?.episode ?? 0;
   return hasEnded(status) && last > episodes.length ? `${formatCount(episodes.length)} of ${formatCount(last)} shown` : "";
-}
-
-/**
- * Most graphs have no expert: no line says so.
- *
- * @param {import("../ui/contracts.js").BaselineEvent} baseline
- */
-function isListed({ method, step_time_us: stepTimeUs }) {
-  return method !== "human_expert" || stepTimeUs !== null;
 }
 
 /** @param {import("../ui/contracts.js").BaselineEvent} baseline */

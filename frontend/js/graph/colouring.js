@@ -51,8 +51,11 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
 
 /** In place of a device: the ops of the node are on several. */
 export const SPLIT = -1;
-/** Into so many stripes a node on several devices is divided, or one for each device. */
-const STRIPES = 4;
+/**
+ * Into so many parts of equal width a node on several devices is divided, or one for each device: a stripe is as wide as its
+ * device's share of the time, to a twelfth, and the thinnest is a mark.
+ */
+const STRIPES = 12;
 const STRIPED = "on several devices, by time";
 
 /** @type {NodeLook} */
@@ -143,15 +146,23 @@ function byDevice({ placement, looks, step }, count) {
 /**
  * Devices of the stripes of a node: with a few steps of width there are few looks, which pictures share.
  *
- * @param {readonly Part[]} parts
- * @returns {number[]} each device as often as it has quarters of the time, at least once
+ * @param {readonly Part[]} parts by device
+ * @returns {number[]} each device as often as it has parts of the width, at least once
  */
 function mixOfParts(parts) {
   const all = parts.reduce((sum, { timeUs }) => sum + timeUs, 0);
-  const least = parts.map(({ device }) => device);
-  const free = Math.max(0, STRIPES - parts.length);
-  const more = parts.map(({ device, timeUs }) => ({ device, stripes: all > 0 ? Math.round((free * timeUs) / all) : 0 }));
-  return [...least, ...more.flatMap(({ device, stripes }) => new Array(stripes).fill(device))].sort((one, other) => one - other);
+  const widths = parts.map(({ timeUs }) => (all > 0 ? (STRIPES * timeUs) / all : STRIPES / parts.length));
+  const counts = widths.map((width) => Math.max(1, Math.floor(width)));
+  const total = () => counts.reduce((sum, count) => sum + count, 0);
+  const furthest = (/** @type {1 | -1} */ side, /** @type {(index: number) => boolean} */ may) =>
+    [...counts.keys()].filter(may).sort((one, other) => side * (widths[other] - counts[other] - widths[one] + counts[one]) || one - other)[0];
+  while (total() < STRIPES) {
+    counts[furthest(1, () => true)] += 1;
+  }
+  while (total() > STRIPES && counts.some((count) => count > 1)) {
+    counts[furthest(-1, (index) => counts[index] > 1)] -= 1;
+  }
+  return parts.flatMap(({ device }, index) => new Array(counts[index]).fill(device));
 }
 
 /** @param {string} mix devices, such as `0 0 2` */

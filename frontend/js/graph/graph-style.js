@@ -1,6 +1,7 @@
 /** The style of the nodes, for Cytoscape. A node has a class for its size and one for its look: few, so that pictures are shared. */
 
 import { colour, paint } from "../ui/colours.js";
+import { runsOf } from "./stripes.js";
 
 /**
  * @typedef {object} NodeLook
@@ -42,15 +43,16 @@ export function graphStyle(looks, { sizes, room }) {
 
 /** @param {NodeLook} look */
 function stripesStyle({ stripes }) {
-  return (
-    stripes && {
-      "background-fill": /** @type {const} */ ("linear-gradient"),
-      "background-gradient-direction": /** @type {const} */ ("to-right"),
-      "background-gradient-stop-colors": stripes.flatMap((stripe) => [paint(stripe), paint(stripe)]),
-      "background-gradient-stop-positions": stripes.flatMap((_, index) =>
-        [index, index + 1].map((at) => `${(100 * at) / stripes.length}%`)),
-    }
-  );
+  if (!stripes) {
+    return undefined;
+  }
+  const runs = runsOf(stripes);
+  return {
+    "background-fill": /** @type {const} */ ("linear-gradient"),
+    "background-gradient-direction": /** @type {const} */ ("to-right"),
+    "background-gradient-stop-colors": runs.flatMap(({ colour: stripe }) => [paint(stripe), paint(stripe)]),
+    "background-gradient-stop-positions": runs.flatMap(({ from, until }) => [from, until].map((at) => `${(100 * at) / stripes.length}%`)),
+  };
 }
 
 /**

@@ -18,11 +18,7 @@ import { shownName } from "../ui/names.js";
  * @returns {Group[]}
  */
 export function orderGroups(groups, { search, key, descending, deviceOf, timeOf }) {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = groups.filter((group) => {
-    const text = `${shownName(group)} ${group.name} ${group.types.map(([type]) => type).join(" ")}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const found = foundGroups(groups, search);
   const sign = descending ? -1 : 1;
   return found.sort((one, other) => sign * compare(one, other) || one.id - other.id);
 
@@ -47,4 +43,17 @@ export function orderGroups(groups, { search, key, descending, deviceOf, timeOf 
         return 0;
     }
   }
+}
+
+/**
+ * @param {readonly Group[]} groups
+ * @param {string} search
+ * @returns {Group[]} those whose name or op types contain every word of it, in their order
+ */
+export function foundGroups(groups, search) {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return groups.filter((group) => {
+    const text = `${shownName(group)} ${group.name} ${group.types.map(([type]) => type).join(" ")}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }

@@ -2,6 +2,9 @@
  * The groups as a table beside the canvas, with search, sorting and the same selection.
  *
  * A grid with one stop for the Tab key: the arrow keys move between rows, Enter or Space selects.
+ *
+ * What takes the longest stands first. Rows keep their places while placements change, as they do when the run is played:
+ * a person's click on a head sorts them anew.
  */
 
 import { deviceMark, lockMark } from "./device-legend.js";
@@ -10,13 +13,13 @@ import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/fo
 import { cutNames, LONGEST_TITLE, shownName } from "../ui/names.js";
 import { SPLIT } from "./colouring.js";
 import { differences } from "./placement.js";
-import { orderGroups } from "./group-order.js";
+import { foundGroups, orderGroups } from "./group-order.js";
 import { splitCell } from "./split-places.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {import("./group-order.js").SortKey} SortKey */
 
-const ROWS_AT_FIRST = 200;
+const ROWS_AT_FIRST = 50;
 const GROUP_WORDS = { search: "groups", row: "group", column: "Group" };
 
 /** @type {{ key: SortKey, label: string, numeric: boolean }[]} */
@@ -55,7 +58,11 @@ export class GroupsTable {
   #marked = { selected: [], locked: [] };
   #limit = ROWS_AT_FIRST;
   /** @type {{ key: SortKey, descending: boolean }} */
-  #order = { key: "index", descending: false };
+  #order = { key: "time", descending: true };
+  /** All groups, as they were last sorted. @type {readonly Group[]} */
+  #sequence = [];
+  /** Whether some were sorted by a time or a device that was not known yet. */
+  #isProvisional = true;
 
   /**
    * @param {HTMLElement} host
@@ -82,7 +89,7 @@ export class GroupsTable {
     const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0).map((column) =>
       column.key === "name" ? { ...column, label: words.column } : column);
     this.#headers = columns.map((column) => this.#makeHeader(column));
-    const caption = element("caption", { class: "visually-hidden" }, `${words.search[0].toUpperCase()}${words.search.slice(1)}, in topological order unless sorted`);
+    const caption = element("caption", { class: "visually-hidden" }, `${words.search[0].toUpperCase()}${words.search.slice(1)}, the longest first unless sorted otherwise`);
     this.#table.append(caption, element("thead", {}, element("tr", {}, ...this.#headers)), this.#body);
     const scroller = element("div", { class: "table-scroller" }, this.#table);
     host.replaceChildren(element("div", { class: "table-tools" }, this.#search, this.#note), scroller, this.#more);
@@ -93,7 +100,7 @@ export class GroupsTable {
     this.#more.addEventListener("click", () => this.#showAll());
     this.#body.addEventListener("click", (event) => this.#onClick(event));
     this.#body.addEventListener("keydown", (event) => this.#onKey(event));
-    this.#render();
+    this.#sort();
   }
 
   /** @param {ArrayLike<number> | null} placement [groups] */
@@ -103,6 +110,7 @@ export class GroupsTable {
     for (const group of changed) {
       this.#fillRow(group);
     }
+    this.#sortOnce();
   }
 
   /** @returns {Uint8Array | null} [groups] 1: the search finds it; null: there is no search */
@@ -111,7 +119,7 @@ export class GroupsTable {
       return null;
     }
     const found = new Uint8Array(this.#groups.length);
-    for (const { id } of this.#ordered()) {
+    for (const { id } of this.#found) {
       found[id] = 1;
     }
     return found;
@@ -119,6 +127,40 @@ export class GroupsTable {
 
   /** Write all times again after `timeOf` has changed. */
   refresh() {
+    for (const group of this.#rows.keys()) {
+      this.#fillRow(group);
+    }
+    this.#sortOnce();
+  }
+
+  /** Sort again after a person has asked for other times. */
+  sortAnew() {
+    this.#sort();
+  }
+
+  /** Sort by what was not known when the rows were sorted. */
+  #sortOnce() {
+    if (this.#isProvisional && this.#knowsAll) {
+      this.#sort();
+    }
+  }
+
+  get #knowsAll() {
+    return this.#groups.every((group) => this.#timeOf(group, this.#deviceOf(group)) !== null);
+  }
+
+  #sort() {
+    this.#sequence = orderGroups(this.#groups, {
+      search: "",
+      ...this.#order,
+      deviceOf: (group) => this.#deviceOf(group),
+      timeOf: (group) => this.#timeOf(group, this.#deviceOf(group)),
+    });
+    this.#isProvisional = !this.#knowsAll;
+    for (const header of this.#headers) {
+      const sorted = header.dataset.key === this.#order.key;
+      setAttributes(header, { "aria-sort": sorted ? (this.#order.descending ? "descending" : "ascending") : null });
+    }
     this.#render();
   }
 
@@ -169,17 +211,13 @@ export class GroupsTable {
     }
   }
 
-  #ordered() {
-    return orderGroups(this.#groups, {
-      search: this.#search.value,
-      ...this.#order,
-      deviceOf: (group) => this.#deviceOf(group),
-      timeOf: (group) => this.#timeOf(group, this.#deviceOf(group)),
-    });
+  /** @returns {readonly Group[]} in the order of the rows */
+  get #found() {
+    return foundGroups(this.#sequence, this.#search.value);
   }
 
   #render() {
-    const found = this.#ordered();
+    const found = this.#found;
     const shown = found.slice(0, this.#limit);
     const chosen = this.#groups[this.#chosen];
     if (chosen && !shown.includes(chosen) && found.includes(chosen)) {
@@ -192,8 +230,8 @@ export class GroupsTable {
     const first = this.#rows.get(this.#chosen)?.row ?? rows[0];
     first?.setAttribute("tabindex", "0");
     this.#more.hidden = shown.length === found.length;
-    this.#more.textContent = `Show all ${formatCount(found.length)}`;
-    this.#note.textContent = this.#words(shown.length, found.length);
+    this.#more.textContent = `and ${formatCount(found.length - shown.length)} more`;
+    this.#note.textContent = this.#words(Math.min(this.#limit, found.length), found.length);
   }
 
   /**
@@ -205,7 +243,8 @@ export class GroupsTable {
       return `No ${this.#rowWord} matches.`;
     }
     const all = found === this.#groups.length ? counted(found, this.#rowWord) : `${formatCount(found)} of ${counted(this.#groups.length, this.#rowWord)}`;
-    return shown < found ? `${all}, the first ${formatCount(shown)} shown` : all;
+    const which = this.#order.key === "time" && this.#order.descending && !this.#isProvisional ? "longest" : "first";
+    return shown < found ? `${all}, the ${formatCount(shown)} ${which} shown` : all;
   }
 
   /**
@@ -217,7 +256,7 @@ export class GroupsTable {
     const time = element("td", { role: "gridcell", class: "number" });
     const row = element(
       "tr",
-      { "data-group": group.id, tabindex: -1, "aria-selected": String(group.id === this.#chosen || this.#marked.selected.includes(group.id)) },
+      { "data-group": group.id, class: this.#marked.locked.includes(group.id) ? "is-locked" : null, tabindex: -1, "aria-selected": String(group.id === this.#chosen || this.#marked.selected.includes(group.id)) },
       element("th", { scope: "row", title: cutName(group.name, LONGEST_TITLE) }, words),
       ...(this.#looks.length > 0 ? [device] : []),
       element("td", { role: "gridcell", class: "number" }, formatCount(group.ops)),
@@ -274,12 +313,7 @@ export class GroupsTable {
     } else {
       this.#order = { key: "index", descending: false };
     }
-    for (const header of this.#headers) {
-      const sorted = header.dataset.key === this.#order.key;
-      const direction = this.#order.descending ? "descending" : "ascending";
-      setAttributes(header, { "aria-sort": sorted ? direction : null });
-    }
-    this.#render();
+    this.#sort();
   }
 
   #showAll() {

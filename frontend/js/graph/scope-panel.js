@@ -210,6 +210,7 @@ export class ScopePanel {
     );
     this.#view?.show({ ...painted, placement, cut: step?.cut });
     this.#table?.show(placement);
+    this.#table?.refresh();
     this.#onPaint(painted);
   }
 

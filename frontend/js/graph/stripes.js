@@ -11,11 +11,19 @@ import { shapeCorners } from "./devices.js";
  */
 export function stripesOf(stripes, shape) {
   const corners = shapeCorners(shape) ?? [];
-  const begins = [...stripes.keys()].filter((index) => stripes[index] !== stripes[index - 1]);
-  return begins.map((begin, index) => {
-    const [left, right] = [begin, begins[index + 1] ?? stripes.length].map((edge) => (2 * edge) / stripes.length - 1);
-    return { colour: stripes[begin], corners: cut(cut(corners, left, 1), right, -1) };
+  return runsOf(stripes).map(({ colour, from, until }) => {
+    const [left, right] = [from, until].map((edge) => (2 * edge) / stripes.length - 1);
+    return { colour, corners: cut(cut(corners, left, 1), right, -1) };
   });
+}
+
+/**
+ * @param {readonly string[]} stripes colours, from the left
+ * @returns {{ colour: string, from: number, until: number }[]} neighbours of one colour are one
+ */
+export function runsOf(stripes) {
+  const begins = [...stripes.keys()].filter((index) => stripes[index] !== stripes[index - 1]);
+  return begins.map((from, index) => ({ colour: stripes[from], from, until: begins[index + 1] ?? stripes.length }));
 }
 
 /**

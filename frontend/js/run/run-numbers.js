@@ -4,6 +4,8 @@ import { hasEnded } from "../jobs/job-state.js";
 import { formatAgainst, formatPercent, formatTime, NOTHING } from "../ui/format.js";
 
 const RATE_EPISODES = 50;
+/** An answer that loses less than this with other costs holds. */
+const HOLDS_WITHIN = 0.03;
 
 /**
  * @typedef {object} RunNumbers
@@ -92,11 +94,11 @@ export function robustnessWords(robustness) {
   if (candidates < 2) {
     return "";
   }
-  const others = `the fastest of ${candidates} good placements`;
   if (worst === 0) {
-    return `It holds: with costs up to 30 % off, the best placement stays ${others}.`;
+    return `The placement holds if costs are up to 30 % off: it stays the best of ${candidates} good ones.`;
   }
-  return `With costs up to 30 % off, the best placement stays within ${formatPercent(worst)} of ${others}, ${formatPercent(mean)} on average.`;
+  const head = worst < HOLDS_WITHIN ? "The placement holds if costs are up to 30 % off: then it is" : "If costs are up to 30 % off, another placement may be better: then this one is";
+  return `${head} at most ${formatPercent(worst)} slower than the best of ${candidates} good ones, ${formatPercent(mean)} on average.`;
 }
 
 /**

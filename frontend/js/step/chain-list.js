@@ -128,8 +128,10 @@ export class ChainList {
         return `transfer ${formatBytes(step.array("transfer.bytes")[activity - step.opCount])} of ${name}`;
       case "queue":
         return `${what} waits behind ${wordsOf.get(step.opOf(behind))}`;
+      case "rest":
+        return `launch overhead before ${what}`;
       default:
-        return behind === NONE ? `latency, ${what}` : `rest before ${what}`;
+        return behind === NONE ? `latency of ${what}` : `the link rests before ${what}`;
     }
   }
 }

@@ -1,8 +1,12 @@
 /** Sentences about a step. Their numbers are the engine's. */
 
 import { formatBytes, formatShare, formatTime } from "../ui/format.js";
+import { NONE } from "./step.js";
 
 /** @typedef {import("./step.js").Step} Step */
+
+/** Share of the step below which a sentence leaves a part out. */
+const LEAST_SHARE = 0.005;
 
 /** Cause of a segment of the critical chain → its words, and what they mean. */
 export const CAUSES = Object.freeze({
@@ -51,8 +55,16 @@ export const BYTE_CLASSES = Object.freeze({
   inputs: { label: "Fed inputs", means: "What is fed: its caller holds it during the whole step." },
 });
 
+/** Cause of a segment of the critical chain, but for devices at work → its words after a share of the step. */
+const BESIDE_WORK = Object.freeze({
+  transfer: "its data is sent between devices",
+  linkQueue: "its data waits behind other transfers",
+  link: "links have their latency and rest",
+  rest: "a device launches ops",
+});
+
 /**
- * What the step's time goes to, in one sentence.
+ * What the step's time goes to, in a sentence or two.
  *
  * @param {Step} step
  * @returns {string}
@@ -62,12 +74,35 @@ export function stepSentence(step) {
   if (!(stepTimeUs > 0)) {
     return "The step takes no time.";
   }
-  const parts = causes
-    .map((cause, index) => ({ cause: /** @type {keyof typeof CAUSES} */ (cause), us: times[index] }))
-    .filter(({ us }) => us / stepTimeUs >= 0.005)
-    .sort((one, other) => other.us - one.us)
-    .map(({ cause, us }) => `${formatShare(us / stepTimeUs)} ${CAUSES[cause].label.toLowerCase()}`);
-  return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${listed(parts)}.`;
+  const of = new Map(causes.map((cause, index) => [cause, times[index]]));
+  const ownUs = of.get("compute") ?? 0;
+  const linkQueueUs = waitsBehindTransfers(step);
+  const aheadUs = Math.max(0, (of.get("queue") ?? 0) - linkQueueUs);
+  const share = (/** @type {number} */ us) => formatShare(us / stepTimeUs);
+  const works = [[ownUs, "its own ops"], [aheadUs, "others ahead of them in its queue"]]
+    .flatMap(([us, words]) => (Number(us) / stepTimeUs >= LEAST_SHARE ? [`${share(Number(us))} ${words}`] : []));
+  const details = works.length > 1 || aheadUs > ownUs ? `, ${listed(works)}` : "";
+  const work = works.length > 0 ? `for ${share(ownUs + aheadUs)} of it a device runs ops${details}` : "";
+  const rest = /** @type {[keyof typeof BESIDE_WORK, number][]} */ ([["transfer", of.get("transfer") ?? 0], ["linkQueue", linkQueueUs], ["link", of.get("link") ?? 0], ["rest", of.get("rest") ?? 0]])
+    .filter(([, us]) => us / stepTimeUs >= LEAST_SHARE)
+    .sort(([, one], [, other]) => other - one)
+    .map(([cause, us]) => `for ${share(us)} ${BESIDE_WORK[cause]}`);
+  return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${[...(work ? [work] : []), ...rest].join("; ")}.`;
+}
+
+/**
+ * @param {Step} step
+ * @returns {number} µs of the critical chain in which what is needed waits behind other transfers
+ */
+function waitsBehindTransfers(step) {
+  const [behind, causes] = [step.array("chain.behind"), step.array("chain.cause")];
+  const [starts, ends] = [step.array("chain.start_us"), step.array("chain.end_us")];
+  const queue = step.texts.causes.indexOf("queue");
+  let us = 0;
+  for (let index = 0; index < behind.length; index += 1) {
+    us += causes[index] === queue && behind[index] !== NONE && step.isTransfer(behind[index]) ? ends[index] - starts[index] : 0;
+  }
+  return us;
 }
 
 /**

@@ -40,11 +40,10 @@ export function verdict({ name = "", isSaid = false, stepTimeUs, feasible, rival
   const compared = unsaid.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
   const parts = [isSaid ? "" : formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean);
   const head = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
-  const bound = lowerBoundUs && feasible ? `${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
+  const bound = lowerBoundUs && feasible ? `The step is ${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const fits = feasible ? "" : "It does not fit in memory";
-  const sentences = [head, fits, [bound, waits].filter(Boolean).join("; ")].filter(Boolean);
-  return sentences.map((each) => `${each}.`).join(" ");
+  return [head, fits, bound, waits].filter(Boolean).map((each) => `${each}.`).join(" ");
 }
 
 /**

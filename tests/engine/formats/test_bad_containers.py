@@ -371,7 +371,7 @@ def test_of_several_graphs_the_one_to_serve_is_read_and_that_is_said(tmp_path: P
     with opened(path, ReadingOptions(), LIMITS) as graph:
         assert graph.origin.notes == (
             "Of the file's 2 graphs, with the tags serve,tpu; serve, the one with the tags serve was read.",
-            "Of the file's 4 ops those 3 were read that signature main needs.",
+            "3 of the file's 4 ops were read: those that signature main needs.",
         )
 
 

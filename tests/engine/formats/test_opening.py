@@ -174,11 +174,11 @@ def test_what_the_containers_say(cases: dict[str, Case]) -> None:
 def test_notes_say_what_was_done(cases: dict[str, Case]) -> None:
     meta, pruned, inlined, compiled = (cases[name].said.notes for name in ("training", "keras", "branches", "compiled"))
     ops = {name: cases[name].graph.op_count for name in cases}
-    assert meta == (f"Of the file's 97 ops those {ops['training']} were read that collection train_op needs.",)
-    assert pruned[0] == "Of the file's 81 ops those 10 were read that signature serving_default needs."
+    assert meta == (f"{ops['training']} of the file's 97 ops were read: those that collection train_op needs.",)
+    assert pruned[0] == "10 of the file's 81 ops were read: those that signature serving_default needs."
     assert inlined == (
-        "TensorFlow's own inliner has put the ops of functions in the place of their calls "
-        f"(1 StatelessCase, 1 StatelessIf): 16 ops became {ops['branches']}; the placed graph is written in this form.",
+        "Calls of functions are replaced by the functions' ops, as TensorFlow's inliner does it (1 StatelessCase, "
+        f"1 StatelessIf): 16 ops became {ops['branches']}. The placed graph is written in this form.",
     )
     says = "TensorFlow does not inline these calls, so each stays one op, whose cost is that of all ops in it"
     assert compiled[-1] == f"{says}: 1 PartitionedCall."

@@ -113,7 +113,7 @@ def test_fetches_choose_the_step(folder: Path) -> None:
         assert prepared.origin.fetches == ("logits",)
         assert {"logits", "embedding", "dense"} <= set(prepared.graph.op_names)
         assert not any("Adagrad" in each or "SaveV2" in each for each in prepared.graph.op_names)
-        assert "were read that what the step fetches needs." in prepared.origin.notes[0]
+        assert "ops were read: those that what the step fetches needs." in prepared.origin.notes[0]
 
 
 PLAIN = constant("a") + identity("b", "a") + node("end", "NoOp", "^b")

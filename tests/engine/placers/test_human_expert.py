@@ -209,7 +209,7 @@ def test_a_graph_of_neither_kind_has_no_rule() -> None:
     with pytest.raises(InfeasibleError) as caught:
         devices_of(graph_of(["matmul", "add"]), "2xK80")
     assert str(caught.value) == (
-        "human_expert: no rule for a graph whose names show neither LSTM layers nor branches of a block; "
+        "human_expert: no rule for this graph: its names show neither LSTM layers nor branches of a block; "
         "allowed: names such as layer_0/step_1, lstm_1, multi_rnn_cell/cell_1, or mixed_0/branch_1"
     )
     assert caught.value.exit_status == 3

@@ -76,7 +76,7 @@ def test_a_report_says_in_what_the_problem_is_beyond_the_training(method: str) -
         card = dataclasses.replace(policy.card, ranges={"groups": (2.0, groups), "devices": (3.0, 3.0)})
         given = api.GivenPolicy(dataclasses.replace(policy, card=card).to_bytes())
         report, _, _ = told(dataclasses.replace(asked, policy=given))
-        assert report["policy_beyond"] == [f"Its training had 2 to {groups:g} groups; here it is 20."]
+        assert report["policy_beyond"] == [f"Groups: 2 to {groups:g} in its training, 20 here."]
         assert report["policy_left_out"] is (is_far and method == "auto")
 
 

@@ -60,7 +60,7 @@ def test_what_is_beyond_is_reported_the_furthest_first() -> None:
     outside = beyond(RANGES, {"groups": 5.0, "devices": 24.0})
     assert [each.trait for each in outside] == ["devices", "groups"]
     assert [each.times for each in outside] == [3.0, 2.0]
-    assert outside[0].sentence == "Its training had 2 to 8 devices; here it is 24."
+    assert outside[0].sentence == "Devices: 2 to 8 in its training, 24 here."
     assert is_far(outside) and not is_far(outside[1:]), f"more than {FAR_TIMES} times"
     assert beyond({}, inside) == [], "an older card does not know"
 
