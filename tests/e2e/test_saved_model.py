@@ -75,12 +75,12 @@ def test_the_page_says_how_it_is_loaded_on_other_devices(page: Page, saved_model
     start_run(page, evaluations=20, method="random")
     expect_status(page, "done")
     menu = part(page, "downloads")
-    menu.locator("summary").first.click()
+    menu.locator("summary").click()
     with page.expect_download() as download:
         menu.locator("[data-files=best]").get_by_role("link", name="Placed SavedModel (.zip)").click()
     download.value.save_as(tmp_path / download.value.suggested_filename)
     loading = menu.locator("[data-files=best] [data-part=loading]")
-    loading.locator("summary").click()
+    loading.get_by_role("button", name="Load .zip in Python").click()
     lines = loading.locator("code").last
     expect(lines).to_contain_text('devices = {"/device:GPU:0": "/device:GPU:0", "/device:GPU:1": "/device:GPU:1"}')
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -116,14 +116,14 @@ test("a zoom stays within the step and keeps its middle", () => {
 
 test("the sentence has the engine's shares", () => {
   const step = new Step(bytes());
-  assert.equal(stepSentence(step), "The critical chain takes 35.00 µs: for 86 % of it a device runs ops; for 14 % its data is sent between devices.");
+  assert.equal(stepSentence(step), "The critical chain takes 35.00 µs: for 86 % of it a device runs ops; for 14 % data is sent between devices.");
   const queued = { "chain.activity": Int32Array.of(0, 2, 1, 1), "chain.behind": Int32Array.of(-1, 0, 0, -1), "chain.cause": Uint8Array.of(0, 4, 4, 0), "chain.start_us": Float64Array.of(0, 10, 15, 25), "chain.end_us": Float64Array.of(10, 15, 25, 35) };
   assert.equal(
     stepSentence(new Step(bytes({ cause_us: [20, 0, 0, 0, 15] }, queued))),
-    "The critical chain takes 35.00 µs: for 100 % of it a device runs ops, 57 % its own ops and 43 % others ahead of them in its queue.",
+    "The critical chain takes 35.00 µs: for 100 % of it a device runs ops (57 % those of the chain, 43 % others ahead of them in the queue).",
   );
   queued["chain.behind"] = Int32Array.of(-1, 2, 0, -1);
-  assert.match(stepSentence(new Step(bytes({ cause_us: [20, 0, 0, 0, 15] }, queued))), /; for 14 % its data waits behind other transfers\.$/);
+  assert.match(stepSentence(new Step(bytes({ cause_us: [20, 0, 0, 0, 15] }, queued))), /; for 14 % data waits behind other transfers\.$/);
   assert.deepEqual(idleOfDevices(step).map(({ us }) => us), [25, 15]);
 });
 

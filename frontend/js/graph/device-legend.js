@@ -62,7 +62,7 @@ export class DeviceLegend {
   constructor(host, devices, looks) {
     this.#devices = devices;
     this.#rows = devices.map((device, index) => makeRow(device, looks[index]));
-    const head = ["Device", "Groups", "Busy", "Share of the step", "Peak memory"];
+    const head = ["Device", "Groups", "Runs ops", "Share of the step", "Peak memory"];
     const table = element(
       "table",
       { class: "legend" },

@@ -68,7 +68,8 @@ export class GroupDrag {
     const listen = (/** @type {string} */ type, /** @type {(event: any) => void} */ act) =>
       window.addEventListener(type, act, { signal: drag.signal, capture: true });
     const move = (/** @type {PointerEvent} */ { clientX: x, clientY: y }) => {
-      ghost.style.transform = `translate(${x + GHOST_PIXELS}px, ${y + GHOST_PIXELS}px)`;
+      const [left, top] = [within(x, ghost.offsetWidth, innerWidth), within(y, ghost.offsetHeight, innerHeight)];
+      ghost.style.transform = `translate(${left}px, ${top}px)`;
       this.#light(this.#targetAt(x, y, load.current));
     };
     listen("pointermove", (/** @type {PointerEvent} */ next) => next.pointerId === event.pointerId && move(next));
@@ -136,6 +137,18 @@ export class GroupDrag {
     const inBar = this.#bar.querySelector(`[data-drop-device="${deviceOf(target)}"]`);
     return inBar?.getAttribute("aria-disabled") === "true" ? null : target;
   }
+}
+
+/**
+ * Where the mark begins: behind the pointer, or before it where the window ends.
+ *
+ * @param {number} at of the pointer
+ * @param {number} size of the mark
+ * @param {number} room in the window
+ */
+function within(at, size, room) {
+  const behind = at + GHOST_PIXELS;
+  return behind + size <= room ? behind : Math.max(0, at - GHOST_PIXELS - size);
 }
 
 /** @param {Element} target */

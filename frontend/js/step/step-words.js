@@ -57,8 +57,8 @@ export const BYTE_CLASSES = Object.freeze({
 
 /** Cause of a segment of the critical chain, but for devices at work → its words after a share of the step. */
 const BESIDE_WORK = Object.freeze({
-  transfer: "its data is sent between devices",
-  linkQueue: "its data waits behind other transfers",
+  transfer: "data is sent between devices",
+  linkQueue: "data waits behind other transfers",
   link: "links have their latency and rest",
   rest: "a device launches ops",
 });
@@ -79,9 +79,9 @@ export function stepSentence(step) {
   const linkQueueUs = waitsBehindTransfers(step);
   const aheadUs = Math.max(0, (of.get("queue") ?? 0) - linkQueueUs);
   const share = (/** @type {number} */ us) => formatShare(us / stepTimeUs);
-  const works = [[ownUs, "its own ops"], [aheadUs, "others ahead of them in its queue"]]
+  const works = [[ownUs, "those of the chain"], [aheadUs, "others ahead of them in the queue"]]
     .flatMap(([us, words]) => (Number(us) / stepTimeUs >= LEAST_SHARE ? [`${share(Number(us))} ${words}`] : []));
-  const details = works.length > 1 || aheadUs > ownUs ? `, ${listed(works)}` : "";
+  const details = works.length > 1 || aheadUs > ownUs ? ` (${works.join(", ")})` : "";
   const work = works.length > 0 ? `for ${share(ownUs + aheadUs)} of it a device runs ops${details}` : "";
   const rest = /** @type {[keyof typeof BESIDE_WORK, number][]} */ ([["transfer", of.get("transfer") ?? 0], ["linkQueue", linkQueueUs], ["link", of.get("link") ?? 0], ["rest", of.get("rest") ?? 0]])
     .filter(([, us]) => us / stepTimeUs >= LEAST_SHARE)

@@ -119,9 +119,9 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "published, many times slower.",
         ),
         "busy": Word(
-            "Busy, share of the step, peak memory",
-            "How long a device computes in one step of the shown placement, which part of the step that is, and the "
-            "most memory that it holds at any moment.",
+            "Runs ops, share of the step, peak memory",
+            "How long a device runs ops in one step of the shown placement, which part of the step that is, and the "
+            "most memory that it holds at any moment. “Busy” in the verdict also counts the time to launch ops.",
         ),
     },
     STEP: {
