@@ -207,7 +207,7 @@ def _lines_of_choice(found: Mapping[str, Any]) -> list[str]:
     step_time_us = confirmed["step_time_us"][1] if chosen else rows[0]["step_time_us"]
     simulated_us = rows[chosen]["simulated_step_time_us"]
     line = (
-        f"measured: a step of {_seconds(step_time_us)}, simulated {_seconds(simulated_us)} "
+        f"measured: a step of {_words(step_time_us)}, simulated {_words(simulated_us)} "
         f"(ratio {step_time_us / simulated_us:.2f}); noise {100 * found['noise']:.1f} %; {found['seconds']:.0f} s"
     )
     if len(rows) == 1:
@@ -227,14 +227,16 @@ def _robustness_lines(report: Mapping[str, Any], robust: bool) -> list[str]:
     found = report["robustness"]
     if found["note"]:
         return [f"robustness: not computed: {found['note']}"]
-    lines = [
-        f"robustness: with op times and links drawn anew {found['draws']} times, the answer is at most "
-        f"{100 * found['worst_regret']:.2f} % slower than the best of {found['candidates']} good placements, "
-        f"{100 * found['mean_regret']:.2f} % on average, and the best in {100 * found['best_share']:.0f} % of the "
-        f"draws; {found['seconds']:.1f} s"
-    ]
+    draws = f"robustness: with op times and links drawn anew {found['draws']} times"
+    others = f"the best of {found['candidates']} good placements"
+    loses = (
+        f"the answer is at most {api.percent_words(found['worst_regret'])} slower than {others}, "
+        f"{api.percent_words(found['mean_regret'])} on average, the best in {100 * found['best_share']:.0f} % of them"
+    )
+    holds = loses if found["worst_regret"] else f"the answer stays {others}"
+    lines = [f"{draws}, {holds}; {found['seconds']:.1f} s"]
     if robust and report["step_time_us"] != found["fastest_step_time_us"]:
-        fastest, chosen = _seconds(found["fastest_step_time_us"]), _seconds(report["step_time_us"])
+        fastest, chosen = _words(found["fastest_step_time_us"]), _words(report["step_time_us"])
         lines.append(f"chosen for it: a step of {chosen} in place of the fastest one's {fastest}")
     return lines
 
@@ -299,14 +301,14 @@ class _Console:
         if isinstance(event, api.Started):
             self._has_levels = bool(event.levels)
         elif isinstance(event, api.Baseline):
-            shown = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
-            mean = f" (mean {_seconds(event.mean_step_time_us)})" if event.method == "random" else ""
+            shown = _words(event.step_time_us) if event.step_time_us is not None else event.note
+            mean = f" (mean {_words(event.mean_step_time_us)})" if event.method == "random" else ""
             print(f"{event.method}: {shown}{mean}", file=sys.stderr)
         elif isinstance(event, api.Episode) and self._is_time(event):
             self._last_line_seconds = event.elapsed_seconds
             level = f", {event.level_groups:,} groups" if self._has_levels else ""
             print(
-                f"episode {event.episode}: {_seconds(event.step_time_us)}, best {_seconds(event.best_step_time_us)}, "
+                f"episode {event.episode}: {_words(event.step_time_us)}, best {_words(event.best_step_time_us)}, "
                 f"{event.evaluations}/{self._budget.evaluations} evaluations, {event.elapsed_seconds:.0f} s{level}",
                 file=sys.stderr,
             )
@@ -316,5 +318,5 @@ class _Console:
         return waited or event.evaluations == self._budget.evaluations
 
 
-def _seconds(step_time_us: float | None) -> str:
-    return "none" if step_time_us is None else f"{step_time_us / 1e6:.4f} s"
+def _words(step_time_us: float | None) -> str:
+    return "none" if step_time_us is None else api.time_words(step_time_us, 4)

@@ -39,6 +39,9 @@ def test_a_time_is_the_same_on_every_view_and_the_longest_stand_first(page: Page
     run = address_of(page)
     names = [group["name"] for group in page.request.get(f"{run}graph.json").json()["groups"]]
     step, groups = part(page, "step"), part(page, "groups")
+    expert = part(page, "chart-legend").locator("li").filter(has_text="Human expert")
+    expect(expert).to_contain_text("no rule for this graph")
+    expect(expert).to_have_attribute("title", re.compile("its names show neither LSTM layers nor branches of a block"))
 
     group = names.index("op0")
     for device, time in ((2, "2.00 s"), (0, "500 ms")):

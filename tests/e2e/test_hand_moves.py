@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Dialog, Locator, Page, expect
 
 from tests.e2e.steps import address_of, part, run_on
 from tests.webapp.graph_files import node_link
@@ -34,12 +34,29 @@ def move(page: Page, row: Locator) -> None:
     there.click()
 
 
+def asked_on_leaving(page: Page) -> list[str]:
+    """The types of the dialogs that the page opens from now on; each is accepted."""
+    types: list[str] = []
+
+    def accept(dialog: Dialog) -> None:
+        types.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", accept)
+    return types
+
+
 def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Path, faults: list[str]) -> None:
     step = run_on(fixed_tree(), page, tmp_path, "Nothing vanishes", "random", 60)
     bar, shown = part(page, "trial"), part(page, "shown")
     run = address_of(page)
     names = [group["name"] for group in page.request.get(f"{run}graph.json").json()["groups"]]
     rows = part(page, "groups").locator("tbody tr").filter(has_not_text=FIXED)
+    rows.nth(2).click()
+    page.keyboard.press("k")
+    expect(rows.nth(2)).to_contain_text("locked")
+    expect(page).to_have_url(re.compile(r"lock=\d+$"))
+    page.wait_for_timeout(REST_MILLISECONDS)
     move(page, rows.nth(0))
     expect(bar).to_contain_text("1 group moved")
     expect(page).to_have_url(re.compile(r"show=(best|episode-\d+)~\d+:[01]&"))
@@ -69,6 +86,7 @@ def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Pa
 
     page.reload()
     expect(bar).to_contain_text(re.compile("2 groups moved, .* simulated"))
+    expect(rows.nth(2)).to_contain_text("locked")
     expect(shown).to_contain_text("By hand, from")
     words = bar.inner_text()
     page.locator("[data-compare=against]").select_option("now")
@@ -93,8 +111,7 @@ def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Pa
     expect(part(other, "shown")).to_contain_text("By hand, from")
     other.close()
 
-    dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.accept()))
+    dialogs = asked_on_leaving(page)
     for moves, why in {
         f"{names.index(FIXED)}:1": "its group may not go to /device:GPU:1",
         f"{len(names)}:0": f"group {len(names)}; allowed: 0 to {len(names) - 1}",
@@ -116,8 +133,7 @@ def test_leaving_asks_only_where_moves_would_be_lost(page: Page, tmp_path: Path)
     """More moves than an address takes, in a browser that stores them, and in one that does not."""
     run_on(node_link(40, 1000), page, tmp_path, "Too many moves", "random", 20)
     bar = part(page, "trial")
-    dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+    dialogs = asked_on_leaving(page)
 
     def move_often() -> None:
         part(page, "groups").locator("tbody tr").first.click()

@@ -9,7 +9,7 @@ import { baseline, episode } from "./events.mjs";
 const LABELS = { single_device: "One device" };
 
 test("a view survives its address", () => {
-  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", groups: [3, 12, 7], opened: ["a/b", "<b>&=?"], drawn: /** @type {const} */ ("ops") };
+  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", groups: [3, 12, 7], opened: ["a/b", "<b>&=?"], locked: [2, 5, 6, 7], drawn: /** @type {const} */ ("ops") };
   assert.deepEqual({ ...viewOf(searchOf(view)) }, view);
 });
 
@@ -21,6 +21,14 @@ test("selected groups stand in the address in their order; older addresses name 
   const many = Array.from({ length: 401 }, (_, index) => index);
   assert.equal(searchOf({ ...FIRST_VIEW, groups: many }), "?group=400", "of very many the chosen one");
   assert.deepEqual(viewOf(searchOf({ ...FIRST_VIEW, groups: many.slice(1) })).groups, many.slice(1));
+});
+
+test("locked groups stand in the address as ranges; what is none locks nothing", () => {
+  assert.equal(searchOf({ ...FIRST_VIEW, locked: [7, 3, 8, 9] }), "?lock=3.7-9");
+  assert.deepEqual(viewOf("?lock=3.7-9").locked, [3, 7, 8, 9]);
+  for (const search of ["?lock=<b>", "?lock=9-3", "?lock=3,4", "?lock=0-9999999", "?lock=", `?lock=${"1.".repeat(900)}1`]) {
+    assert.deepEqual(viewOf(search).locked, [], search);
+  }
 });
 
 test("the first view has no address of its own, and leaves other fields alone", () => {

@@ -174,8 +174,8 @@ class RunPage {
 
   /** @param {import("../run/view.js").View} view that of the address, which may name groups that this graph does not have */
   #takeView(view) {
-    const groups = view.groups.filter((group) => group < this.#graph.groups.length);
-    this.#store.set({ ...view, ...choice(this.#store.state, groups) });
+    const [groups, locked] = [view.groups, view.locked].map((all) => all.filter((group) => group < this.#graph.groups.length));
+    this.#store.set({ ...view, locked, ...choice(this.#store.state, groups) });
   }
 
   /** @param {import("../run/shown-placement.js").Placed | null} placed the placement that is shown from now on */

@@ -13,8 +13,10 @@ import { newTrial } from "./trial.js";
 /** @typedef {import("./trial.js").Trial} Trial */
 
 /** Characters: an address also names two placements and what is selected, and servers refuse some thousand. */
-const LONGEST_IN_ADDRESS = 1500;
+export const LONGEST_IN_ADDRESS = 1500;
 const SEPARATOR = "~";
+/** No graph has more. */
+const MOST_GROUPS = 1_000_000;
 const MOVE = /^(\d{1,7}(?:-\d{1,7})?(?:\.\d{1,7}(?:-\d{1,7})?)*):(\d{1,4})$/;
 
 /**
@@ -107,6 +109,23 @@ function movesOf(text, groups, devices) {
 }
 
 /**
+ * The groups of a text that `rangesOf` made; what is no such text names none.
+ *
+ * @param {string} text
+ * @returns {number[]}
+ */
+export function groupsOfRanges(text) {
+  if (text.length > LONGEST_IN_ADDRESS || !MOVE.test(`${text}:0`)) {
+    return [];
+  }
+  try {
+    return text.split(".").flatMap((range) => groupsOf(range, MOST_GROUPS));
+  } catch {
+    return [];
+  }
+}
+
+/**
  * @param {string} range such as `12` or `12-15`
  * @param {number} groups
  * @returns {number[]}
@@ -120,10 +139,12 @@ function groupsOf(range, groups) {
 }
 
 /**
+ * Groups as an address has them.
+ *
  * @param {readonly number[]} groups
  * @returns {string} such as `3.12-15`
  */
-function rangesOf(groups) {
+export function rangesOf(groups) {
   /** @type {[number, number][]} */
   const ranges = [];
   for (const group of [...groups].sort((one, other) => one - other)) {

@@ -12,7 +12,6 @@ import { FIRST_VIEW } from "./view.js";
  *   others scroll to it
  * @property {import("./run-state.js").RunState | null} run null: nothing is known of it yet
  * @property {import("./shown-placement.js").Placed | null} placed the shown placement
- * @property {readonly number[]} locked groups that no move changes
  * @property {object | null} kept another value once the list of kept placements has changed, or one of them is known
  *
  * @typedef {import("./view.js").View & Known} PageState
@@ -22,7 +21,7 @@ import { FIRST_VIEW } from "./view.js";
 export const VIEW_KEYS = /** @type {any} */ (Object.freeze(Object.keys(FIRST_VIEW)));
 
 /** @type {PageState} */
-export const FIRST_PAGE = Object.freeze({ ...FIRST_VIEW, op: -1, chosenIn: "", run: null, placed: null, locked: Object.freeze([]), kept: null });
+export const FIRST_PAGE = Object.freeze({ ...FIRST_VIEW, op: -1, chosenIn: "", run: null, placed: null, kept: null });
 
 /**
  * The choice of groups, for the store. The chosen op stays chosen where the groups do.

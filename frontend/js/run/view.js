@@ -5,7 +5,7 @@
  * `episode-17`, `baseline-single_device`, `placement-ID` (a kept one), or one of these with moves by hand (`moves.js`).
  */
 
-import { partsOfToken } from "./moves.js";
+import { groupsOfRanges, LONGEST_IN_ADDRESS, partsOfToken, rangesOf } from "./moves.js";
 
 /**
  * @typedef {object} View
@@ -15,11 +15,12 @@ import { partsOfToken } from "./moves.js";
  * @property {string} colour what the groups are coloured by
  * @property {readonly number[]} groups the selected groups; the last one is the chosen one
  * @property {readonly string[]} opened the opened scopes
+ * @property {readonly number[]} locked groups that no move changes
  * @property {"groups" | "ops"} drawn what the picture of the graph shows
  */
 
 /** @type {View} */
-export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), drawn: "groups" });
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), locked: Object.freeze([]), drawn: "groups" });
 
 /** A name, which is untrusted text, then nothing or one more part. */
 const NAME = /^[a-z]+(-[\w-]{1,100})?$/;
@@ -43,6 +44,7 @@ export function viewOf(search) {
     groups: Object.freeze(groupsOf(fields.getAll("group").join(","))),
     drawn: fields.get("draw") === "ops" ? "ops" : FIRST_VIEW.drawn,
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
+    locked: Object.freeze(groupsOfRanges(fields.get("lock") ?? "")),
   });
 }
 
@@ -55,7 +57,7 @@ export function viewOf(search) {
  */
 export function searchOf(view, search = "") {
   const fields = new URLSearchParams(search);
-  for (const name of ["show", "against", "beside", "colour", "group", "open", "draw"]) {
+  for (const name of ["show", "against", "beside", "colour", "group", "open", "lock", "draw"]) {
     fields.delete(name);
   }
   set(fields, "show", view.shown);
@@ -63,6 +65,8 @@ export function searchOf(view, search = "") {
   set(fields, "beside", view.beside ? "1" : "");
   set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
   set(fields, "group", (view.groups.length > MOST_SELECTED ? view.groups.slice(-1) : view.groups).join(","));
+  const locked = rangesOf(view.locked);
+  set(fields, "lock", locked.length > LONGEST_IN_ADDRESS ? "" : locked);
   set(fields, "draw", view.drawn === FIRST_VIEW.drawn ? "" : view.drawn);
   for (const scope of view.opened) {
     fields.append("open", scope);

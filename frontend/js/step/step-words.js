@@ -13,7 +13,7 @@ export const CAUSES = Object.freeze({
   compute: { label: "Compute", means: "Ops of the chain run." },
   transfer: { label: "Transfer", means: "What an op of the chain needs is on a link between devices." },
   link: { label: "Link latency and rest", means: "The latency of links, and their rest after each transfer." },
-  rest: { label: "Launch overhead", means: "A device rests after each op: the cost of launching the next one." },
+  rest: { label: "Launch overhead", means: "A device needs this time to launch its next op." },
   queue: {
     label: "Waiting in a queue",
     means: "The next op or transfer of the chain could begin, but others run first on its device or link.",
