@@ -163,7 +163,7 @@ test("the verdict compares, names the device that idles most what it waits for, 
   assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
   assert.equal(
     verdict({ ...about, rivals, step: null, isSaid: true }),
-    "as fast as Scotch. 25 % above the lower bound.",
+    "It is as fast as Scotch. The step is 25 % above the lower bound.",
     "what stands above it is not said again",
   );
   assert.match(verdict({ ...about, rivals, name: "my try" }), /^my try: 35\.0 µs, 1[23](\.5)? % faster than one device/);

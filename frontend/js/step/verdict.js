@@ -38,8 +38,10 @@ const LEAST_SHARE = 0.005;
 export function verdict({ name = "", isSaid = false, stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
   const unsaid = isSaid ? rivals.filter(({ words }) => words !== ONE_DEVICE) : rivals;
   const compared = unsaid.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
-  const parts = [isSaid ? "" : formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean);
-  const head = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
+  const rivalWords = compared.join(", ");
+  const parts = [formatTime(stepTimeUs, 3), rivalWords].filter(Boolean);
+  const named = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
+  const head = isSaid ? rivalWords && `It is ${rivalWords}` : named;
   const bound = lowerBoundUs && feasible ? `The step is ${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const fits = feasible ? "" : "It does not fit in memory";
