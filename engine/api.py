@@ -15,10 +15,12 @@ from engine.child.parent import Limits, Pulse, ReportProgress, kills_for_memory,
 from engine.child.sandbox import missing as missing_of_sandbox
 from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
-from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
+from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster, Device
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.device_kinds import CATALOGUE, OP_REST_US
-from engine.clusters.parsing import parse_cluster
+from engine.clusters.link_choices import LINK_CHOICES, choices_of_kind
+from engine.clusters.parsing import cluster_text, parse_cluster
+from engine.clusters.shorthand import Shorthand, shorthand_of
 from engine.comparing.comparison import Comparison, ComparisonRequest, ReportStanding, Standing
 from engine.comparing.figure_file import figure_file as comparison_figure
 from engine.comparing.listener import Listener as ComparisonListener
@@ -147,6 +149,8 @@ class KindInfo:
     name: str
     device_class: str
     memory_bytes: int
+    links: tuple[str, ...]
+    """names of the choices of links that several of it can have: all for a CPU, which has no link of its own"""
 
 
 def methods() -> list[Method]:
@@ -165,7 +169,14 @@ def what_has_settings() -> dict[str, MakeSettings]:
 
 def device_kinds() -> list[KindInfo]:
     """All device kinds, in the order of the catalogue."""
-    return [KindInfo(kind.name, kind.device_class, kind.memory_bytes) for kind in CATALOGUE.values()]
+    return [
+        KindInfo(kind.name, kind.device_class, kind.memory_bytes, choices_of_kind(kind)) for kind in CATALOGUE.values()
+    ]
+
+
+def link_choices() -> dict[str, str]:
+    """The links that a shorthand may name after an `@`: name → label."""
+    return {name: choice.label for name, choice in LINK_CHOICES.items()}
 
 
 def samples() -> dict[str, str]:
@@ -292,6 +303,7 @@ __all__ = [
     "ComparisonRequest",
     "CostError",
     "CostSource",
+    "Device",
     "Emit",
     "Emitted",
     "Episode",
@@ -338,6 +350,7 @@ __all__ = [
     "Session",
     "Setting",
     "SettingsError",
+    "Shorthand",
     "ShouldStop",
     "SplitPlacement",
     "Standing",
@@ -359,6 +372,7 @@ __all__ = [
     "check_training",
     "check_training_counts",
     "check_upload",
+    "cluster_text",
     "cluster_to_json",
     "compare",
     "comparison_figure",
@@ -386,6 +400,7 @@ __all__ = [
     "kills_for_memory",
     "learned_until",
     "limited_memory",
+    "link_choices",
     "list_settings",
     "loading_lines",
     "machine_memory_bytes",
@@ -421,6 +436,7 @@ __all__ = [
     "settings_schema",
     "shape_words",
     "shortened",
+    "shorthand_of",
     "simplest_of_report",
     "simulate",
     "simulated_words",

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("webapp.pages.graphs.urls")),
     path("", include("webapp.pages.profiles.urls")),
     path("", include("webapp.pages.machine.urls")),
+    path("", include("webapp.pages.devices.urls")),
     path("", include("webapp.pages.measurements.urls")),
     path("", include("webapp.pages.policies.urls")),
     path("", include("webapp.pages.runs.urls")),

@@ -1,20 +1,16 @@
-"""Parses clusters as users write them: a shorthand such as `2xK80+cpu`, or JSON (`cluster_json.py`)."""
+"""Parses clusters as users write them: a shorthand (`shorthand.py`), or JSON (`cluster_json.py`)."""
 
-import re
+import json
 
-from engine.clusters.cluster import MOST_DEVICES, Cluster, Contention, Device, MemoryModel
-from engine.clusters.cluster_json import cluster_of_json
-from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
-from engine.clusters.usual_links import LINK_REST_US, common_op_rest_us, usual_links, usual_op_rests_us
-from engine.errors import ClusterError, shortened
+from engine.clusters.cluster import Cluster
+from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
+from engine.clusters.shorthand import EXAMPLES, parse_shorthand, shorthand_of
+from engine.errors import ClusterError
 from engine.files.json_text import read_json
 
 MOST_CHARACTERS = 1_000_000
 """64 devices with a line for each pair of devices need a third of this; larger clusters are a shorthand"""
 MOST_VALUES = 100_000
-EXAMPLES = "a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"
-
-_TERM = re.compile(r"(?:([0-9]+)\s*[xX]\s*)?([A-Za-z][A-Za-z0-9-]*)")
 
 
 def parse_cluster(text: str) -> Cluster:
@@ -33,45 +29,10 @@ def parse_cluster(text: str) -> Cluster:
     if stripped[0] in '{["':
         encoded = stripped.encode("utf-8", "replace")
         return cluster_of_json(read_json(encoded, most_values=MOST_VALUES, error=ClusterError, field="cluster"))
-    return _cluster_of_kinds([kind for term in stripped.split("+") for kind in _kinds_of_term(term)])
+    return parse_shorthand(stripped).cluster
 
 
-def _kinds_of_term(term: str) -> list[str]:
-    match = _TERM.fullmatch(term.strip())
-    if match is None:
-        where = shortened(term.strip()) or "+"
-        raise ClusterError("this is not a number of devices", where=where, allowed=EXAMPLES, field="cluster")
-    count_text, kind = match.group(1) or "1", canonical_kind(match.group(2))
-    count = int(count_text) if len(count_text) <= len(str(MOST_DEVICES)) else MOST_DEVICES + 1
-    if not 1 <= count <= MOST_DEVICES:
-        raise ClusterError(
-            f"{shortened(count_text, 20)} devices", where=kind, allowed=f"1 to {MOST_DEVICES} devices", field="cluster"
-        )
-    return [kind] * count
-
-
-def _cluster_of_kinds(kinds: list[str]) -> Cluster:
-    """Devices of `kinds` with default names, memory, links and rests."""
-    if len(kinds) > MOST_DEVICES:
-        raise ClusterError(
-            f"{len(kinds)} devices", where="cluster", allowed=f"1 to {MOST_DEVICES} devices", field="cluster"
-        )
-    devices = []
-    numbers = {"GPU": 0, "CPU": 0}
-    for kind in kinds:
-        device_class = class_of_kind(kind)
-        name = f"/device:{device_class}:{numbers[device_class]}"
-        numbers[device_class] += 1
-        devices.append(Device(name, kind, default_memory_bytes(kind)))
-    bandwidths, latencies_us = usual_links(devices)
-    op_rest_us, op_rest_of_kind = common_op_rest_us(usual_op_rests_us(devices))
-    return Cluster(
-        devices=tuple(devices),
-        contention=Contention.BUS,
-        bandwidth_bytes_per_us=bandwidths,
-        latency_us=latencies_us,
-        link_rest_us=LINK_REST_US,
-        op_rest_us=op_rest_us,
-        op_rest_of_kind=op_rest_of_kind,
-        memory_model=MemoryModel.FULL,
-    )
+def cluster_text(cluster: Cluster) -> str:
+    """The text of a form for `cluster`: its shorthand, or JSON where none describes it. `parse_cluster` reads it."""
+    shorthand = shorthand_of(cluster)
+    return json.dumps(cluster_to_json(cluster)) if shorthand is None else shorthand.text

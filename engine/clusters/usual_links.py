@@ -60,8 +60,12 @@ def _link(source: Device, target: Device, together: bool) -> Link:
     one, other = host_of_kind(source.kind), host_of_kind(target.kind)
     if not together:
         return _across(one, other)
-    if source.kind == target.kind:
-        return one.peer
+    return one.peer if source.kind == target.kind else link_of_board(source, target)
+
+
+def link_of_board(source: Device, target: Device) -> Link:
+    """The link of two devices in one machine that do not reach each other's memory."""
+    one, other = host_of_kind(source.kind), host_of_kind(target.kind)
     if source.is_cpu or target.is_cpu:  # the CPU has no link of its own
         return other.board if source.is_cpu else one.board
     return one.board.narrower(other.board)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.chaos.visitor import Fields, UnreachableError, Visitor
 
-DEVICES: Fields = {"device_kind": "K80", "device_count": "2", "with_cpu": "on"}
+DEVICES: Fields = {"cluster": "2xK80+CPU"}
 LAST = ("done", "failed", "cancelled", "ready")
 """statuses of an ended job"""
 EVENTS_A_PAGE = 2000

@@ -34,9 +34,7 @@ def upload(page: Page, path: Path) -> None:
 
 
 def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: int = 0, with_cpu: bool = False) -> None:
-    page.get_by_label("Number of devices", exact=True).fill("2")
-    page.get_by_label("Kind", exact=True).select_option("K80")
-    page.get_by_label("Include a CPU", exact=True).set_checked(with_cpu)
+    page.get_by_label("As text", exact=True).fill("2xK80+CPU" if with_cpu else "2xK80")
     page.get_by_label("Method", exact=True).select_option(method)
     page.get_by_label("Evaluations", exact=True).fill(str(evaluations))
     page.get_by_label("Seed", exact=True).fill(str(seed))

@@ -36,15 +36,16 @@ def measured(data_folder: Path, address: str) -> Iterator[None]:
 def test_this_machine_is_chosen_as_a_whole_and_its_run_is_measured(page: Page, training_graph: Path) -> None:
     create_project(page, "This machine")
     upload(page, training_graph)
-    of_kind = [page.get_by_label(name, exact=True) for name in ("Number of devices", "Include a CPU")]
-    page.get_by_label("Kind", exact=True).select_option("This machine")
-    for field in (*of_kind, page.get_by_label("Memory per device (GiB)", exact=True)):
-        expect(field).to_be_disabled()
+    rows, machine = page.get_by_role("list", name="Devices"), page.get_by_label("Machine and links")
+    expect(rows.get_by_role("listitem")).to_have_count(2)
+    machine.select_option(WORDS)
+    expect(rows).to_have_count(0)
+    expect(page.get_by_label("As text", exact=True)).to_have_value("this-machine")
     expect(part(page, "summary")).to_contain_text(f"on {WORDS}, at most")
-    page.get_by_label("Kind", exact=True).select_option("K80")
-    for field in of_kind:
-        expect(field).to_be_enabled()
-    page.get_by_label("Kind", exact=True).select_option("This machine")
+    machine.select_option("other devices")
+    expect(rows.get_by_role("listitem")).to_have_count(1)
+    machine.select_option(WORDS)
+    expect(part(page, "summary")).to_contain_text(f"on {WORDS}, at most")
     page.get_by_label("Evaluations", exact=True).fill("50")
     page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")

@@ -127,7 +127,7 @@ async def prepared(client: aiohttp.ClientSession, application: Application) -> V
     project = await post("/projects/", name="load")
     graph = await post(f"{project}graphs/", {"load.json": node_link(38)})
     await wait_until(f"{graph}status.json", "ready")
-    run = await post(f"{graph}runs/", device_kind="K80", device_count="2", method="random", evaluations="200", seed="1")
+    run = await post(f"{graph}runs/", cluster="2xK80", method="random", evaluations="200", seed="1")
     await wait_until(f"{run}run.json", "done")
     await asyncio.to_thread(application.ask_script, "lengthen", run.split("/")[2], str(EVENTS))
 

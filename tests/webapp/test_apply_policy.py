@@ -18,9 +18,7 @@ from webapp.runs.placing import place_run
 
 JSON = {"accept": "application/json"}
 FORM: dict[str, Any] = {
-    "device_kind": "K80",
-    "device_count": "2",
-    "cluster": "",
+    "cluster": "2xK80",
     "method": "placeto",
     "evaluations": "30",
     "seconds": "",
@@ -56,7 +54,7 @@ def test_the_run_keeps_which_policy_it_was(client: Client, real_graph: Graph, po
 def test_the_run_s_page_shows_how_near_the_policy_s_training_was(
     client: Client, real_graph: Graph, policy: Policy
 ) -> None:
-    address = start(client, real_graph, policy=str(policy.id), device_kind="P100").url
+    address = start(client, real_graph, policy=str(policy.id), cluster="2xP100").url
     assert "It was not trained on this cluster: never on P100." in client.get(address).content.decode()
     Policy.objects.all().delete()
     assert "training</dt>" not in client.get(address).content.decode()

@@ -66,7 +66,7 @@ def test_it_is_queued_once_and_then_offered_in_forms(
     page = page_of(client)
     assert "2 × a processor</strong>, measured on 2026-01-31." in page
     assert "Latency of a transfer" in page and "<strong>200</strong>" in page and "(190 to 210)" in page
-    assert "This machine</option>" in client.get(graph_page).content.decode()
+    assert "or <code>this-machine</code>" in client.get(graph_page).content.decode()
 
 
 @pytest.mark.parametrize(

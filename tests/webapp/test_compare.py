@@ -20,10 +20,7 @@ from webapp.runs.models import Run
 from webapp.runs.placing import place_run
 
 FORM: dict[str, Any] = {
-    "device_kind": "K80",
-    "device_count": "2",
-    "memory_gib": "",
-    "cluster": "",
+    "cluster": "2xK80",
     "methods": ["random", "m_topo"],
     "evaluations": "30",
     "seconds": "",
@@ -257,7 +254,7 @@ BAD_FIELDS = [
     ({"seeds": "x"}, "seeds", "whole number"),
     ({"evaluations": "0"}, "evaluations", "evaluations: 0 evaluations; allowed: 1 to 100000000"),
     ({"seconds": "-1"}, "seconds", "allowed: a number above 0"),
-    ({"device_count": ""}, "device_count", "required, unless you describe a cluster below"),
+    ({"cluster": ""}, "cluster", "Describe the devices, such as 2xH100+CPU."),
     ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 256 devices"),
 ]
 

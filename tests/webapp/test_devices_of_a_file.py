@@ -10,7 +10,7 @@ from engine import api
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.runs.models import Run
 
-FORM = {"device_kind": "K80", "device_count": "2", "method": "random", "evaluations": "100", "seed": "0"}
+FORM = {"cluster": "2xK80", "method": "random", "evaluations": "100", "seed": "0"}
 FIELD = "“Ignore device placements stored in the file”"
 KERNEL = "TensorFlow has no CPU kernel for it"
 
@@ -55,15 +55,15 @@ def test_a_device_that_is_not_in_the_cluster_is_refused_at_once_and_the_field_he
         f"/device:CPU:0, or {FIELD}"
     )
     address = f"/graphs/{fixed_graph.id}/runs/"
-    assert refused(client, address, with_cpu="on") == {"cluster": [sentence]}
-    methods = {"methods": "heft", "seeds": "1", "with_cpu": "on"}
+    assert refused(client, address, cluster="2xK80+CPU") == {"cluster": [sentence]}
+    methods = {"methods": "heft", "seeds": "1", "cluster": "2xK80+CPU"}
     assert refused(client, f"/graphs/{fixed_graph.id}/compare/", **methods) == {"cluster": [sentence]}
     assert client.post(address, FORM | {"drop_devices": "on"}).status_code == 302
 
 
 def test_a_cluster_without_a_gpu_is_refused_for_ops_that_need_one(client: Client, gpu_graph: Graph) -> None:
     address = f"/graphs/{gpu_graph.id}/runs/"
-    assert refused(client, address, device_kind="CPU") == {
+    assert refused(client, address, cluster="2xCPU") == {
         "cluster": [
             f"sum: it needs a GPU ({KERNEL}), but it may go to none; allowed: a cluster with a GPU; this one has "
             "/device:CPU:0, /device:CPU:1"

@@ -42,7 +42,7 @@ def hanging(around: Surroundings) -> Iterator[Surroundings]:
 def test_a_run_is_started_while_it_hangs_and_its_message_comes_later(
     client: Client, run_of_blob: Run, hanging: Surroundings, in_background: None
 ) -> None:
-    form = {"device_kind": "K80", "device_count": "2", "method": "random", "evaluations": "20", "seed": "1"}
+    form = {"cluster": "2xK80", "method": "random", "evaluations": "20", "seed": "1"}
     for _ in range(3):
         assert client.post(f"/graphs/{run_of_blob.graph_id}/runs/", form).status_code == 302
     assert Run.objects.filter(status=Run.QUEUED).count() == 4

@@ -9,15 +9,15 @@ from django.test import Client
 from webapp.graphs.models import Graph
 
 ODD = ("inf", "-inf", "nan", "1e300", "-1e300", "1e-320", "1e999", "-1", "9" * 19, "9" * 400, "9" * 5000, "0x10", "\0")
-PROBLEM = {"device_kind": "K80", "device_count": "2", "evaluations": "9", "policy": ""}
+PROBLEM = {"cluster": "2xK80", "evaluations": "9", "policy": ""}
 FORMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "/graphs/{graph}/runs/": (
         PROBLEM | {"method": "random", "seed": "0"},
-        ("device_count", "memory_gib", "evaluations", "seconds", "seed"),
+        ("cluster", "evaluations", "seconds", "seed"),
     ),
     "/graphs/{graph}/compare/": (
         PROBLEM | {"methods": ["random"], "seeds": "1"},
-        ("device_count", "memory_gib", "evaluations", "seconds", "seeds"),
+        ("cluster", "evaluations", "seconds", "seeds"),
     ),
     "/policies/train/": (
         {"name": "a", "families": "nmt", "clusters": "2xK80", "seconds": "9", "seed": "0"},

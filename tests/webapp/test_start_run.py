@@ -14,10 +14,7 @@ from webapp.runs.models import Run
 from webapp.runs.requests import request_of
 
 FORM = {
-    "device_kind": "K80",
-    "device_count": "2",
-    "memory_gib": "",
-    "cluster": "",
+    "cluster": "2xK80",
     "method": "placeto",
     "preset": "",
     "evaluations": "100",
@@ -37,7 +34,7 @@ def only_run() -> Run:
 
 
 def test_the_run_is_queued(client: Client, ready_graph: Graph, broker: MemoryBroker) -> None:
-    response = start(client, ready_graph, seconds="60", seed="7", with_cpu="on")
+    response = start(client, ready_graph, seconds="60", seed="7", cluster="2xK80+CPU")
     run = only_run()
     assert response.status_code == 302
     assert response.url == f"/runs/{run.id}/"
@@ -55,27 +52,20 @@ def test_the_first_method_of_the_engine_is_offered_first(client: Client, ready_g
     assert re.findall(r'value="(\w+)" selected', methods) == [api.methods()[0].name] == ["auto"]
 
 
-def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_graph: Graph) -> None:
-    start(client, ready_graph, memory_gib="1.5", with_cpu="on")
-    devices = request_of(only_run()).cluster.devices
-    cpu = api.parse_cluster("CPU").devices[0]
-    assert [device.memory_bytes for device in devices] == [3 * 1024**3 // 2, 3 * 1024**3 // 2, cpu.memory_bytes]
-
-
 def test_devices_that_cannot_hold_the_variables_are_refused_with_how_many_would(
     client: Client, ready_graph: Graph
 ) -> None:
     assert isinstance(ready_graph.summary, dict)
     ready_graph.summary = ready_graph.summary | {"persistent_bytes": 5 * 1024**3}
     ready_graph.save(update_fields=["summary"])
-    answer = start(client, ready_graph, memory_gib="1.5")
+    answer = start(client, ready_graph, cluster="2xK80:1.5")
     assert answer.status_code == 400
     assert answer.json()["errors"]["cluster"] == [
         "the variables need 5.00 GiB, more than the 3.00 GiB of all devices together; use more or larger devices: at "
         "least 4 × K80 with 1.50 GiB each, and more for what is computed"
     ]
     assert not Run.objects.exists()
-    start(client, ready_graph, memory_gib="2.5")
+    start(client, ready_graph, cluster="2xK80:2.5")
     assert only_run().graph == ready_graph
 
 
@@ -83,9 +73,17 @@ OWN_KIND = """{"devices": [{"name": "/device:GPU:0", "kind": "Wafer"}], "kinds":
     "peak_gflops": {"float32": 1e5, "float16": 8e5}, "memory_bandwidth_bytes_per_us": 2e6, "memory_bytes": 6e10}}}"""
 
 
-@pytest.mark.parametrize("text", ["4xV100+cpu", '{"devices": [{"name": "/device:GPU:0", "kind": "A100"}]}', OWN_KIND])
-def test_a_written_cluster_counts_instead_of_the_fields(client: Client, ready_graph: Graph, text: str) -> None:
-    start(client, ready_graph, cluster=text, device_kind="", device_count="")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4xV100+cpu",
+        "2xA100:1.5GiB+cpu@infiniband",
+        '{"devices": [{"name": "/device:GPU:0", "kind": "A100"}]}',
+        OWN_KIND,
+    ],
+)
+def test_the_cluster_is_the_one_that_is_written(client: Client, ready_graph: Graph, text: str) -> None:
+    start(client, ready_graph, cluster=text)
     expected = api.cluster_to_json(api.parse_cluster(text))
     assert api.cluster_to_json(request_of(only_run()).cluster) == expected
 
@@ -132,7 +130,7 @@ def test_ops_that_need_a_cpu_are_shown_where_there_is_none(client: Client, ready
     cpu_ops = {"ops": 2, "reasons": [["its inputs are texts", 2, ["a", "b"]]]}
     Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": cpu_ops})
     assert is_shown({})
-    assert not is_shown({"with_cpu": "on"})
+    assert not is_shown({"cluster": "2xK80+CPU"})
     Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": {"ops": 0, "reasons": []}})
     assert 'data-part="no-cpu"' not in client.get(f"/graphs/{ready_graph.id}/").content.decode()
 
@@ -144,19 +142,13 @@ def test_pressing_twice_starts_two_runs_that_are_whole(client: Client, ready_gra
 
 
 BAD_FIELDS = [
-    ({"device_count": "0"}, "device_count", "greater than or equal to 1"),
-    ({"device_count": "257"}, "device_count", "less than or equal to 256"),
-    ({"device_count": "256", "with_cpu": "on"}, "device_count", "257 devices; allowed: 1 to 256 devices"),
-    ({"device_count": ""}, "device_count", "required, unless you describe a cluster below"),
-    ({"device_count": "two"}, "device_count", "whole number"),
-    ({"device_kind": "TPU"}, "device_kind", "TPU is not one of the available choices"),
-    ({"memory_gib": "nan"}, "memory_gib", "Enter a number"),
-    ({"memory_gib": "inf"}, "memory_gib", "Enter a number"),
-    ({"memory_gib": "-1"}, "memory_gib", "-1 GiB of memory; allowed: 1e-06 to 931322."),
-    ({"memory_gib": "0"}, "memory_gib", "0 GiB of memory; allowed: 1e-06 to 931322."),
-    ({"memory_gib": "1e30"}, "memory_gib", "1e+30 GiB of memory; allowed: 1e-06 to 931322."),
-    ({"memory_gib": "1e300"}, "memory_gib", "1e+300 GiB of memory; allowed: 1e-06 to 931322."),
-    ({"memory_gib": "1e-320"}, "memory_gib", "GiB of memory; allowed: 1e-06 to 931322."),
+    ({"cluster": ""}, "cluster", "Describe the devices, such as 2xH100+CPU."),
+    ({"cluster": "257xK80"}, "cluster", "257 devices; allowed: 1 to 256 devices"),
+    ({"cluster": "256xK80+CPU"}, "cluster", "257 devices; allowed: 1 to 256 devices"),
+    ({"cluster": "2xTPU"}, "cluster", "TPU: this device kind is not known"),
+    ({"cluster": "2xK80:0GiB"}, "cluster", "memory of K80: 0 GiB; allowed: a number of GiB above 0"),
+    ({"cluster": "2xK80@nvlink"}, "cluster", "@nvlink: K80 has no NVLink"),
+    ({"cluster": "this-machine"}, "cluster", "it is not offered now"),
     ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 256 devices"),
     ({"cluster": "nonsense!"}, "cluster", "this is not a number of devices"),
     ({"cluster": '{"devices": []}'}, "cluster", "devices"),

@@ -16,7 +16,7 @@ from webapp.runs.requests import request_of
 
 
 def start(client: Client, graph: Graph, **changes: str) -> Any:
-    form = {"device_kind": OWN_CHOICE, "device_count": "", "method": "auto", "evaluations": "100", "seed": "0"}
+    form = {"cluster": OWN_CHOICE, "method": "auto", "evaluations": "100", "seed": "0"}
     return client.post(f"/graphs/{graph.id}/runs/", form | changes, headers={"accept": "application/json"})
 
 
@@ -32,8 +32,8 @@ def page_of(client: Client, graph: Graph) -> str:
 @pytest.mark.usefixtures("measured")
 def test_a_measured_machine_is_offered_and_placed_on(client: Client, ready_graph: Graph) -> None:
     words = "this machine, 2 × a processor, measured 2026-01-31"
-    option = f'<option value="{OWN_CHOICE}" data-whole="{words}" data-memory-bytes="10000000000" data-class="CPU">'
-    assert f"{option}This machine</option>" in page_of(client, ready_graph)
+    form = client.get(f"/graphs/{ready_graph.id}/").context["run_form"]
+    assert form.device_choices["machines"] == [{"name": OWN_CHOICE, "label": words}]
     assert start(client, ready_graph).status_code == 302
     cluster = request_of(Run.objects.get()).cluster
     assert api.cluster_to_json(cluster) == api.cluster_to_json(api.parse_cluster(json.dumps(MACHINE)))
@@ -41,10 +41,9 @@ def test_a_measured_machine_is_offered_and_placed_on(client: Client, ready_graph
 
 
 @pytest.mark.usefixtures("measured")
-def test_it_has_its_own_memory(client: Client, ready_graph: Graph) -> None:
-    response = start(client, ready_graph, memory_gib="3")
-    assert response.status_code == 400
-    assert "This machine has the memory that was measured; leave this empty." in response.content.decode()
+def test_it_is_chosen_again_in_the_next_form(client: Client, ready_graph: Graph) -> None:
+    start(client, ready_graph)
+    assert client.get(f"/graphs/{ready_graph.id}/").context["run_form"]["cluster"].value() == OWN_CHOICE
 
 
 def test_without_a_measurement_nothing_is_offered(client: Client, ready_graph: Graph) -> None:

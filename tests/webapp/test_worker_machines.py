@@ -27,7 +27,10 @@ from webapp.workers.models import OfferedMachine, Worker
 from webapp.workers.presence import KEPT_AFTER_LAST_SIGN, Presence
 
 CHOICE = "Machine gpu-1"
-REFUSED = f"{CHOICE} is not one of the available choices; a measured machine is offered only while a worker on it runs."
+REFUSED = (
+    f"{CHOICE}: it is not offered now; a measured machine is offered only while a worker on it runs; allowed: "
+    "other devices"
+)
 
 
 def machine(name: str = "1 × another processor", **changes: Any) -> dict[str, Any]:
@@ -57,7 +60,7 @@ def machine_page(client: Client) -> str:
 
 
 def start(client: Client, graph: Graph, **changes: str) -> Any:
-    form = {"device_kind": CHOICE, "device_count": "", "method": "auto", "evaluations": "100", "seed": "0"}
+    form = {"cluster": CHOICE, "method": "auto", "evaluations": "100", "seed": "0"}
     return client.post(f"/graphs/{graph.id}/runs/", form | changes, headers={"accept": "application/json"})
 
 
@@ -72,9 +75,10 @@ def offered(settings: Settings) -> Presence:
 @pytest.mark.usefixtures("offered")
 def test_a_machine_of_another_host_is_offered_and_placed_on(client: Client, ready_graph: Graph) -> None:
     words = "machine gpu-1, 1 × another processor, measured 2026-01-31"
-    option = f'<option value="{CHOICE}" data-whole="{words}" data-memory-bytes="10000000000" data-class="CPU">'
     page = page_of(client, ready_graph)
-    assert f"{option}Machine gpu-1</option>" in page and "This machine</option>" not in page
+    form = client.get(f"/graphs/{ready_graph.id}/").context["run_form"]
+    assert form.device_choices["machines"] == [{"name": CHOICE, "label": words}]
+    assert f"or <code>{CHOICE}</code>" in page
     assert '<a href="/machine/">About measured machines</a>' in page
     assert start(client, ready_graph).status_code == 302
     expected = api.parse_cluster(json.dumps(machine()))
@@ -93,20 +97,13 @@ def test_its_page_shows_what_was_measured(client: Client) -> None:
     assert client.get("/machine/").context["others"][0].host == "gpu-1"
 
 
-@pytest.mark.usefixtures("offered")
-def test_it_has_its_own_memory(client: Client, ready_graph: Graph) -> None:
-    response = start(client, ready_graph, memory_gib="3")
-    assert response.status_code == 400
-    assert "Machine gpu-1 has the memory that was measured; leave this empty." in response.content.decode()
-
-
 def test_one_whose_worker_has_left_is_refused_in_one_sentence(
     client: Client, ready_graph: Graph, offered: Presence
 ) -> None:
     offered.leave()
     assert CHOICE not in page_of(client, ready_graph)
     response = start(client, ready_graph)
-    assert (response.status_code, response.json()) == (400, {"errors": {"device_kind": [REFUSED]}})
+    assert (response.status_code, response.json()) == (400, {"errors": {"cluster": [REFUSED]}})
     page = machine_page(client)
     assert "No other machine is offered." in page and 'class="button is-primary" type="submit">Calibrate' in page
 
@@ -181,10 +178,10 @@ def test_the_file_of_this_machine_is_offered_once(client: Client, ready_graph: G
     worker("a-container").report("")
     worker(os.uname().nodename, "another").report("")
     page = page_of(client, ready_graph)
-    assert "This machine</option>" in page and page.count("data-whole") == 1
+    assert "or <code>this-machine</code>" in page and page.count(", or <code>") == 1
     settings.MACHINE.unlink()
     page = page_of(client, ready_graph)
-    assert page.count("data-whole") == 1 and "Machine a-container</option>" in page
+    assert page.count(", or <code>") == 1 and "or <code>Machine a-container</code>" in page
 
 
 def test_of_two_workers_on_a_host_the_later_counts(settings: Settings) -> None:

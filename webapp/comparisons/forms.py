@@ -7,7 +7,9 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from engine import api
+from webapp.comparisons.models import Comparison
 from webapp.form_errors import add_to_form
+from webapp.runs import first_values
 from webapp.runs.forms import ProblemForm
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
 
@@ -97,6 +99,18 @@ class ComparisonForm(ProblemForm):
         return {
             method: {"preset": preset} for method, preset in chosen.items() if preset and preset != presets[method][0]
         }
+
+
+def first_values_of_comparison(comparison: Comparison) -> dict[str, Any]:
+    """All fields of the form, so that it starts as `comparison` did."""
+    presets = {preset_name(name): values.get("preset") for name, values in comparison.settings_of_methods.items()}
+    return {
+        **first_values.of_problem(comparison, comparison.evaluations, comparison.seconds, comparison.policy),
+        "methods": comparison.methods,
+        "seeds": comparison.seeds,
+        "drop_devices": comparison.drop_devices,
+        **presets,
+    }
 
 
 def preset_name(method: str) -> str:

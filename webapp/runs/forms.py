@@ -1,11 +1,11 @@
 """The form that starts a run."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -17,19 +17,20 @@ from webapp.graphs.placeable import require_placeable
 from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
-from webapp.runs.machines import MachineChoice, machine_choices
+from webapp.runs.devices_text import FIRST_DEVICES, DescribedDevices, describe_devices, parse_devices
+from webapp.runs.machines import machine_choices
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
 from webapp.workers.machine_file import own_machine
 
 GIBIBYTE = 1024**3
-LEAST_MEMORY_GIB = 1e-6
 LEAST_SECONDS = 1e-6
 """which the page lets through; the engine allows any number above 0"""
-MOST_MEMORY_GIB = api.MOST_MEMORY_BYTES // GIBIBYTE
 ZERO_SHOT_METHOD = "placeto"
 """which evaluates the policy's greedy pass first"""
 
-
+DEVICES_HELP = format_html(
+    "Devices and links, as <code>{}</code> or <code>{}</code>; cluster JSON", "4xV100+cpu", "2xA100:80GiB+cpu@nvlink"
+)
 FASTEST = api.Preference().words
 PREFERENCES = [
     (FASTEST, "the fastest"),
@@ -90,31 +91,12 @@ def _attributes(attributes: Mapping[str, object]) -> SafeString:
 class ProblemForm(forms.Form):
     """Devices, policy and budget: the fields of every form that starts runs."""
 
-    device_kind = forms.ChoiceField(
-        label="Kind",
-        required=False,
-        widget=OptionSelect,
-        error_messages={
-            "invalid_choice": "%(value)s is not one of the available choices; "
-            "a measured machine is offered only while a worker on it runs."
-        },
-    )
-    device_count = forms.IntegerField(
-        label="Number of devices", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
-    )
-    memory_gib = forms.FloatField(
-        label="Memory per device (GiB)",
-        required=False,
-        help_text="Leave empty for the default of this kind.",
-        widget=forms.NumberInput(attrs={"min": LEAST_MEMORY_GIB, "max": MOST_MEMORY_GIB}),
-    )
-    with_cpu = forms.BooleanField(label="Include a CPU", required=False, initial=True)
     cluster = forms.CharField(
-        label="Cluster",
-        required=False,
+        label="As text",
         strip=True,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
+        initial=FIRST_DEVICES,
+        widget=forms.Textarea(attrs={"rows": 1, "spellcheck": "false"}),
+        error_messages={"required": f"Describe the devices, such as {FIRST_DEVICES}."},
     )
     drop_devices = forms.BooleanField(label=DROP_DEVICES_LABEL, required=False)
     evaluations = forms.IntegerField(
@@ -157,21 +139,29 @@ class ProblemForm(forms.Form):
         self.fields["policy"].help_text = self._policy_help()
 
     def _offer_devices(self) -> None:
-        """The kinds of the catalogue and, each as a whole, the machines that have been measured."""
-        kinds = api.device_kinds()
-        choices = [(kind.name, kind.name) for kind in kinds]
-        attributes: dict[str, Mapping[str, object]] = {
-            kind.name: {"data-memory-bytes": kind.memory_bytes, "data-class": kind.device_class} for kind in kinds
-        }
+        """The measured machines, each as a whole, beside what a person may write."""
         own = own_machine()
         self._machines = machine_choices(own)
-        choices += [(value, machine.label) for value, machine in self._machines.items()]
-        attributes |= {value: machine.attributes for value, machine in self._machines.items()}
-        self._choices("device_kind", choices)
-        self._attributes("device_kind", attributes)
         words = "About measured machines" if self._machines else "Calibrate this machine"
         link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
-        self.fields["device_kind"].help_text = format_html("{} {}", own.fault, link)
+        names = format_html_join("", ", or <code>{}</code>", ((name,) for name in self._machines))
+        self.fields["cluster"].help_text = format_html("{}{}. {} {}", DEVICES_HELP, names, own.fault, link)
+
+    @property
+    def device_choices(self) -> dict[str, api.Json]:
+        """For the builder in the browser: kinds, links and measured machines, and what the field says now."""
+        kinds: list[api.Json] = [
+            {"name": kind.name, "memory_gib": kind.memory_bytes / GIBIBYTE, "links": list(kind.links)}
+            for kind in api.device_kinds()
+        ]
+        links: list[api.Json] = [{"name": name, "label": label} for name, label in api.link_choices().items()]
+        machines: list[api.Json] = [{"name": name, "label": each.words} for name, each in self._machines.items()]
+        return {"kinds": kinds, "links": links, "machines": machines, "described": self.described.to_json()}
+
+    @cached_property
+    def described(self) -> DescribedDevices:
+        """What the field for devices says."""
+        return describe_devices(str(self["cluster"].value() or ""), self._machines)
 
     @property
     def policies(self) -> list[Policy]:
@@ -207,51 +197,16 @@ class ProblemForm(forms.Form):
         assert isinstance(widget, OptionSelect)
         widget.attributes = attributes
 
-    def clean_memory_gib(self) -> float | None:
-        """A description within the engine's limit."""
-        memory_gib: float | None = self.cleaned_data["memory_gib"]
-        if memory_gib is not None and not LEAST_MEMORY_GIB <= memory_gib <= MOST_MEMORY_GIB:
-            allowed = f"{LEAST_MEMORY_GIB:g} to {MOST_MEMORY_GIB}"
-            raise forms.ValidationError(f"{memory_gib:g} GiB of memory; allowed: {allowed}.")
-        return memory_gib
-
     def chosen_cluster(self) -> api.Cluster | None:
-        """The cluster that the fields describe, or None if one of them is invalid."""
+        """The cluster that the field says, or None if it is invalid."""
         text = self.cleaned_data.get("cluster")
-        if text:
-            return self._parsed(text, "cluster")
-        kind, count = self.cleaned_data.get("device_kind"), self.cleaned_data.get("device_count")
-        if kind in self._machines:
-            return self._whole_machine(self._machines[kind])
-        if "device_kind" in self.errors:
-            return None  # the count of a machine that is gone is empty
-        for name, value in (("device_kind", kind), ("device_count", count)):
-            if not value and name not in self.errors:
-                self.add_error(name, "This field is required, unless you describe a cluster below.")
-        if not kind or not count:
+        if not text:
             return None
-        shorthand = f"{count}x{kind}" + ("+CPU" if self.cleaned_data.get("with_cpu") else "")
-        cluster = self._parsed(shorthand, "device_count")
-        memory_gib = self.cleaned_data.get("memory_gib")
-        if cluster is None or memory_gib is None:
-            return cluster
-        return self._with_memory(cluster, count, memory_gib)
-
-    def _whole_machine(self, machine: MachineChoice) -> api.Cluster:
-        """The machine's cluster, which has its own memory."""
-        if self.cleaned_data.get("memory_gib") is not None:
-            self.add_error("memory_gib", f"{machine.label} has the memory that was measured; leave this empty.")
-        return machine.cluster
-
-    def _with_memory(self, cluster: api.Cluster, count: int, memory_gib: float) -> api.Cluster | None:
-        """`cluster` with other memory on its first `count` devices, those of the chosen kind."""
-        description = api.cluster_to_json(cluster)
-        devices = description["devices"]
-        assert isinstance(devices, list)
-        for device in devices[:count]:
-            assert isinstance(device, dict)
-            device["memory_bytes"] = round(memory_gib * GIBIBYTE)
-        return self._parsed(json.dumps(description), "memory_gib")
+        try:
+            return parse_devices(text, self._machines)
+        except api.ClusterError as error:
+            self.add_error("cluster", str(error))
+            return None
 
     def require_placeable(self, graph: Graph, request: api.RunRequest | api.ComparisonRequest) -> None:
         """Put at its field why no run could place `graph` as the valid form asks; also that it is not ready."""
@@ -262,13 +217,6 @@ class ProblemForm(forms.Form):
             require_placeable(graph, request.cluster, drop_devices=request.drop_devices)
         except api.PlacetoError as error:
             add_to_form(self, error, "cluster")
-
-    def _parsed(self, text: str, field: str) -> api.Cluster | None:
-        try:
-            return api.parse_cluster(text)
-        except api.ClusterError as error:
-            self.add_error(field, str(error))
-            return None
 
 
 class RunForm(ProblemForm):

@@ -7,7 +7,9 @@ from webapp.workers.machine_file import MeasuredMachine
 from webapp.workers.machine_offer import worker_machines
 
 OWN_CHOICE = "this-machine"
-"""value of the option; no device kind has such a name, nor one with a space, as other machines' options have"""
+"""what a person writes for it; no device kind has such a name, nor one with a space, as other machines have"""
+OTHER_MACHINE = "Machine "
+"""the beginning of what a person writes for a machine of another host"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +20,15 @@ class MachineChoice:
     cluster: api.Cluster
 
     @property
-    def attributes(self) -> dict[str, object]:
-        """What the page's scripts know of it: it is a whole cluster, in these words."""
+    def words(self) -> str:
+        """`this machine, 2 × a processor, measured 2026-01-31`."""
         assert self.cluster.calibration is not None
-        device, measured = self.cluster.devices[0], self.cluster.calibration
-        name = self.label[:1].lower() + self.label[1:]
-        return {
-            "data-whole": f"{name}, {measured.machine}, measured {measured.date}",
-            "data-memory-bytes": device.memory_bytes,
-            "data-class": device.device_class,
-        }
+        measured = self.cluster.calibration
+        return f"{self.label[:1].lower()}{self.label[1:]}, {measured.machine}, measured {measured.date}"
 
 
 def machine_choices(own: MeasuredMachine) -> dict[str, MachineChoice]:
-    """Value of an option → its machine: `own`, this machine, if it has been measured, then those of other hosts."""
+    """What a person writes → the machine: `own`, this machine, if it has been measured, then those of other hosts."""
     choices = {} if own.cluster is None else {OWN_CHOICE: MachineChoice("This machine", own.cluster)}
-    others = ((f"Machine {offer.host}", offer.machine.cluster) for offer in worker_machines(own))
+    others = ((f"{OTHER_MACHINE}{offer.host}", offer.machine.cluster) for offer in worker_machines(own))
     return choices | {label: MachineChoice(label, cluster) for label, cluster in others if cluster is not None}

@@ -4,7 +4,8 @@ import { find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
 import { checkEntries, wrongEntries } from "./form-errors.js";
 import { fillNumbers } from "../ui/page-numbers.js";
-import { INCOMPLETE, showDevices } from "./run-form.js";
+import { DeviceBuilder } from "./device-builder.js";
+import { INCOMPLETE } from "./run-form.js";
 
 /**
  * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
@@ -23,6 +24,8 @@ export function comparisonWords({ methods, deterministic, seeds, evaluations }) 
 /** @param {HTMLFormElement} form */
 export function enhanceComparisonForm(form) {
   const button = find(form, "button[type=submit]", HTMLButtonElement);
+  /** @type {DeviceBuilder | null} */
+  let devices = null;
   const update = () => {
     const data = new FormData(form);
     const chosen = {
@@ -31,11 +34,10 @@ export function enhanceComparisonForm(form) {
       seeds: Number(data.get("seeds")),
       evaluations: Number(data.get("evaluations")),
     };
-    const isWrong = Object.keys(wrongEntries(form)).length > 0;
+    const isWrong = Object.keys(wrongEntries(form)).length > 0 || (devices?.described.error ?? "") !== "";
     setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : comparisonWords(chosen));
-    find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
-    showDevices(form);
   };
+  devices = new DeviceBuilder(find(form, "[data-part=devices]", HTMLElement), update);
   checkEntries(form);
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {

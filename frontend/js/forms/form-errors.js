@@ -60,12 +60,15 @@ export function clearErrors(form) {
 /**
  * What is wrong with a control's entry, as far as the page knows; the server checks the rest.
  *
- * @param {{ validity: ValidityState, min?: string, max?: string, type: string }} control
+ * @param {{ validity: ValidityState, min?: string, max?: string, type: string, validationMessage?: string }} control
  * @returns {string} a sentence; empty for a good entry
  */
-export function entryFault({ validity, min, max, type }) {
+export function entryFault({ validity, min, max, type, validationMessage }) {
   if (validity.valid) {
     return "";
+  }
+  if (validity.customError) {
+    return String(validationMessage);
   }
   if (validity.valueMissing) {
     return type === "file" ? "Choose a file." : type === "radio" ? "Choose one of these." : "Enter a value.";

@@ -2,27 +2,31 @@
 
 import { checkEntries, wrongEntries } from "./form-errors.js";
 import { find, setText } from "../ui/dom.js";
-import { formatBytes, formatCount } from "../ui/format.js";
+import { formatCount } from "../ui/format.js";
+import { DeviceBuilder } from "./device-builder.js";
 
 /** The line under a form with an entry that cannot be right. */
 export const INCOMPLETE = "One of the entries above is missing or out of range.";
 
 /**
- * Attributes of the options: `data-memory-bytes` for a device kind, `data-whole` (its words) for one
- * that is a whole cluster; `data-presets` (names separated by spaces),
- * `data-takes-a-policy` and `data-policy-preset` (the preset that takes one) for a method.
+ * Attributes of the options: `data-presets` (names separated by spaces), `data-takes-a-policy` and
+ * `data-policy-preset` (the preset that takes one) for a method.
  *
  * @param {HTMLFormElement} form
  */
 export function enhanceRunForm(form) {
+  /** @type {DeviceBuilder | null} */
+  let devices = null;
   const update = () => {
-    showDevices(form);
     showMethod(form);
     showPresets(form);
     showPolicy(form);
-    showSummary(form);
-    showMissingCpu(form);
+    if (devices !== null) {
+      showSummary(form, devices.described);
+      showMissingCpu(form, devices.described);
+    }
   };
+  devices = new DeviceBuilder(find(form, "[data-part=devices]", HTMLElement), update);
   checkEntries(form);
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
@@ -36,27 +40,24 @@ export function enhanceRunForm(form) {
     setText(button, "Start run");
     update();
   });
+  keepForComparison(form);
   update();
 }
 
+/** Fields of a run that a comparison has too. */
+const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices"];
+
 /**
- * Show the memory of the chosen kind; a whole machine has its own number of devices, memory and CPUs.
+ * The link to the form of a comparison takes along what was entered here.
  *
  * @param {HTMLFormElement} form
  */
-export function showDevices(form) {
-  const chosen = optionOf(form, "device_kind")?.dataset ?? {};
-  for (const name of ["device_count", "memory_gib", "with_cpu"]) {
-    const input = field(form, name);
-    if (input !== null) {
-      input.disabled = chosen.whole !== undefined;
-    }
-  }
-  const memory = field(form, "memory_gib");
-  const bytes = Number(chosen.memoryBytes);
-  if (memory instanceof HTMLInputElement && bytes > 0) {
-    memory.placeholder = `${Math.round((bytes / 1024 ** 3) * 100) / 100}`;
-  }
+function keepForComparison(form) {
+  const link = form.querySelector("a[data-part=compare]");
+  link?.addEventListener("click", () => {
+    const kept = [...new FormData(form)].flatMap(([name, value]) => (KEPT.includes(name) ? [[name, String(value)]] : []));
+    link.setAttribute("href", `${link.getAttribute("href")?.split("?")[0]}?${new URLSearchParams(kept)}`);
+  });
 }
 
 /** @param {HTMLFormElement} form */
@@ -109,48 +110,25 @@ function showPolicy(form) {
   evaluations.disabled = offered && zeroShot.checked;
 }
 
-/** @param {HTMLFormElement} form */
-function showSummary(form) {
-  const own = field(form, "cluster")?.value.trim();
-  const kind = field(form, "device_kind")?.value ?? "";
-  const count = Number(field(form, "device_count")?.value);
-  const withCpu = field(form, "with_cpu");
-  const cpu = withCpu instanceof HTMLInputElement && withCpu.checked ? " and a CPU" : "";
-  const bytes = Number(field(form, "memory_gib")?.value) * 1024 ** 3 || Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
-  const memory = bytes > 0 ? ` with ${formatBytes(bytes)} each` : "";
-  const devices = optionOf(form, "device_kind")?.dataset.whole ?? `${formatCount(count)} × ${kind}${memory}${cpu}`;
-  const cluster = own ? "your own cluster" : devices;
+/**
+ * @param {HTMLFormElement} form
+ * @param {import("./device-text.js").Described} devices
+ */
+function showSummary(form, devices) {
   const method = optionOf(form, "method")?.textContent?.trim() ?? "";
   const evaluations = Number(field(form, "evaluations")?.value);
   const zeroShot = field(form, "evaluations")?.disabled ?? false;
   const budget = zeroShot ? "zero-shot" : `at most ${formatCount(evaluations)} evaluations`;
-  const isWrong = Object.keys(wrongEntries(form)).length > 0;
-  setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : `${method} on ${cluster}, ${budget}.`);
-  find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
+  const isWrong = Object.keys(wrongEntries(form)).length > 0 || devices.error !== "";
+  setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : `${method} on ${devices.short_words}, ${budget}.`);
 }
 
 /**
- * Whether a cluster has a CPU, as far as the page knows without the server.
- *
- * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster in the text field, which replaces the others
- * @returns {boolean}
+ * @param {HTMLFormElement} form
+ * @param {import("./device-text.js").Described} devices
  */
-export function hasCpu({ written, kindClass, withCpu }) {
-  return written === "" ? withCpu || kindClass === "CPU" : /cpu/i.test(written);
-}
-
-/** @param {HTMLFormElement} form */
-function showMissingCpu(form) {
-  const notice = form.querySelector("[data-part=no-cpu]");
-  const withCpu = field(form, "with_cpu");
-  notice?.toggleAttribute(
-    "hidden",
-    hasCpu({
-      written: field(form, "cluster")?.value.trim() ?? "",
-      kindClass: optionOf(form, "device_kind")?.dataset.class ?? "",
-      withCpu: withCpu instanceof HTMLInputElement && withCpu.checked,
-    }),
-  );
+function showMissingCpu(form, devices) {
+  form.querySelector("[data-part=no-cpu]")?.toggleAttribute("hidden", devices.has_cpu || devices.error !== "");
 }
 
 /**

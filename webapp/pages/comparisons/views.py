@@ -6,6 +6,7 @@ import uuid
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from engine import api
 from webapp.comparisons import lifecycle
-from webapp.comparisons.forms import ComparisonForm
+from webapp.comparisons.forms import ComparisonForm, first_values_of_comparison
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.comparisons.requests import request_of
@@ -31,9 +32,12 @@ from webapp.pages.comparisons.page import (
     report_of,
 )
 from webapp.pages.deleting import deletion_page
-from webapp.pages.graphs.page import graph_or_404
+from webapp.pages.graphs.page import graph_or_404, run_in_address
 from webapp.pages.renaming import rename as rename_row
+from webapp.runs import first_values
 
+KEPT_FIELDS = ("cluster", "policy", "evaluations", "seconds", "drop_devices")
+"""that the form of a run gives the form of a comparison in its address"""
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()
 
@@ -43,13 +47,37 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The form; a valid one starts a comparison."""
     graph = graph_or_404(graph_id)
     if request.method != "POST":
-        return _form_page(request, graph, ComparisonForm())
+        return _form_page(request, graph, ComparisonForm(initial=_first_values(request, graph)))
     form = ComparisonForm(request.POST)
     if form.is_valid():
         form.require_placeable(graph, form.request)
     if form.is_valid():
         return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request, form.policy_row).id)
     return refused_form(request, form, partial(_form_page, request, graph, form))
+
+
+def _first_values(request: HttpRequest, graph: Graph) -> dict[str, Any]:
+    """The first values of the form: those of the comparison or run that the address names, or else the devices used
+    last; and then what the address gives itself, as the form of a run sends it.
+    """
+    comparison = _comparison_in_address(request, graph)
+    run = run_in_address(graph, request)
+    if comparison is not None:
+        initial = first_values_of_comparison(comparison)
+    elif run is not None:
+        initial = first_values.of_problem(run, run.evaluations, run.seconds, run.policy)
+        initial["drop_devices"] = run.drop_devices
+    else:
+        initial = first_values.of_project(graph.project)
+    return initial | {name: request.GET[name] for name in KEPT_FIELDS if name in request.GET}
+
+
+def _comparison_in_address(request: HttpRequest, graph: Graph) -> Comparison | None:
+    try:
+        comparison_id = uuid.UUID(request.GET.get("comparison", ""))
+    except ValueError:
+        return None
+    return Comparison.objects.filter(graph=graph, id=comparison_id).select_related("policy").first()
 
 
 def _form_page(

@@ -2,6 +2,7 @@
 
 import uuid
 from http import HTTPStatus
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -23,6 +24,7 @@ from webapp.pages.graphs.reading_summary import (
     unknown_ops_of,
 )
 from webapp.pages.run_lines import page_of_lines
+from webapp.runs import first_values
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
 
@@ -30,6 +32,21 @@ from webapp.runs.models import Run
 def graph_or_404(graph_id: uuid.UUID) -> Graph:
     """The graph with its project; raises Http404 with a sentence."""
     return row_or_404(Graph.objects.select_related("project"), graph_id, "graph")
+
+
+def first_values_of(graph: Graph, request: HttpRequest) -> dict[str, Any]:
+    """The first values of the form of a run: those of the run in the address, `?run=`, or the devices used last."""
+    run = run_in_address(graph, request)
+    return first_values.of_project(graph.project) if run is None else first_values.of_run(run)
+
+
+def run_in_address(graph: Graph, request: HttpRequest) -> Run | None:
+    """The run on `graph` that the address names, if it is still there."""
+    try:
+        run_id = uuid.UUID(request.GET.get("run", ""))
+    except ValueError:
+        return None
+    return Run.objects.filter(graph=graph, id=run_id).select_related("policy").first()
 
 
 def graph_page(
@@ -61,7 +78,7 @@ def graph_page(
         "one_device": one_device_of(summary),
         "op_rest": api.OP_REST_US,
         "progress": graph.progress(),
-        "run_form": run_form or RunForm(),
+        "run_form": run_form or RunForm(initial=first_values_of(graph, request)),
         "tables": tables_of(summary, again_form.id_for_trips),
         "again_form": again_form,
         "profile_form": profile_form or ConsentForm(),

@@ -1,0 +1,1 @@
+"""What a form's devices are."""

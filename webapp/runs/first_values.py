@@ -1,0 +1,44 @@
+"""What a form that starts runs shows first: the devices used last, or all that an earlier run asked for."""
+
+from typing import Any
+
+from engine import api
+from webapp.policies.models import Policy
+from webapp.projects.models import Project
+from webapp.runs.devices_text import FIRST_DEVICES, devices_used_last, text_of_cluster
+from webapp.runs.machines import machine_choices
+from webapp.runs.models import Run
+from webapp.runs.with_cluster import WithCluster
+from webapp.workers.machine_file import own_machine
+
+
+def of_project(project: Project) -> dict[str, Any]:
+    """The devices of its newest run."""
+    return {"cluster": devices_used_last(project, machine_choices(own_machine()))}
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """All fields of the form of a run, so that it starts as `run` did."""
+    assert isinstance(run.settings, dict)
+    return {
+        **of_problem(run, run.evaluations, run.seconds, run.policy),
+        "method": run.method,
+        "preset": run.settings.get("preset", ""),
+        "seed": run.seed,
+        "prefer": run.prefer,
+        "drop_devices": run.drop_devices,
+    }
+
+
+def of_problem(row: WithCluster, evaluations: int, seconds: float | None, policy: Policy | None) -> dict[str, Any]:
+    """Devices, policy and budget, which every form that starts runs has."""
+    try:
+        cluster = text_of_cluster(row.cluster_value, machine_choices(own_machine()))
+    except api.ClusterError:  # of a version that allowed other clusters
+        cluster = FIRST_DEVICES
+    return {
+        "cluster": cluster,
+        "evaluations": evaluations,
+        "seconds": seconds,
+        "policy": "" if policy is None else str(policy.id),
+    }
