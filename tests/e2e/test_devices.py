@@ -82,3 +82,10 @@ def test_without_scripts_the_text_describes_the_devices(address: str, page: Page
     plain.get_by_role("button", name="Start run").click()
     plain.wait_for_url("**/runs/*/")
     expect(plain.locator("p.lead")).to_contain_text("2 × K80 + CPU")
+
+
+def test_devices_become_a_line_of_a_training(page: Page) -> None:
+    page.goto("/policies/train/")
+    page.get_by_label("Count, row 1").fill("8")
+    page.get_by_role("button", name="Add to the clusters").click()
+    expect(page.get_by_label("Clusters", exact=True)).to_have_value("2xH100\n4xH100\n8xH100+CPU")

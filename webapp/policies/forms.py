@@ -57,7 +57,7 @@ class TrainForm(forms.Form):
     held_out = forms.MultipleChoiceField(label="Hold out", required=False, widget=forms.CheckboxSelectMultiple)
     clusters = forms.CharField(
         label="Clusters",
-        initial="2xK80\n4xK80",
+        initial="2xH100\n4xH100",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="One per line: a shorthand such as 4xV100+cpu, or cluster JSON. Every graph is used with each.",
     )

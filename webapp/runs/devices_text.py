@@ -83,6 +83,17 @@ def describe_devices(text: str, machines: Machines) -> DescribedDevices:
     )
 
 
+def device_choices(machines: Machines, described: DescribedDevices) -> dict[str, api.Json]:
+    """For the builder in the browser: kinds, links and measured machines, and what the field says now."""
+    kinds: list[api.Json] = [
+        {"name": kind.name, "memory_gib": kind.memory_bytes / GIBIBYTE, "links": list(kind.links)}
+        for kind in api.device_kinds()
+    ]
+    links: list[api.Json] = [{"name": name, "label": label} for name, label in api.link_choices().items()]
+    offered: list[api.Json] = [{"name": name, "label": each.words} for name, each in machines.items()]
+    return {"kinds": kinds, "links": links, "machines": offered, "described": described.to_json()}
+
+
 def devices_words(cluster: api.Cluster) -> str:
     """Devices, memory and links on one line: `2 × H100 with 80 GiB each + CPU with 488 GiB; between GPUs 450 GB/s`."""
     machines = list(dict.fromkeys(device.machine for device in cluster.devices))

@@ -17,12 +17,17 @@ from webapp.graphs.placeable import require_placeable
 from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
-from webapp.runs.devices_text import FIRST_DEVICES, DescribedDevices, describe_devices, parse_devices
+from webapp.runs.devices_text import (
+    FIRST_DEVICES,
+    DescribedDevices,
+    describe_devices,
+    device_choices,
+    parse_devices,
+)
 from webapp.runs.machines import machine_choices
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
 from webapp.workers.machine_file import own_machine
 
-GIBIBYTE = 1024**3
 LEAST_SECONDS = 1e-6
 """which the page lets through; the engine allows any number above 0"""
 ZERO_SHOT_METHOD = "placeto"
@@ -149,14 +154,8 @@ class ProblemForm(forms.Form):
 
     @property
     def device_choices(self) -> dict[str, api.Json]:
-        """For the builder in the browser: kinds, links and measured machines, and what the field says now."""
-        kinds: list[api.Json] = [
-            {"name": kind.name, "memory_gib": kind.memory_bytes / GIBIBYTE, "links": list(kind.links)}
-            for kind in api.device_kinds()
-        ]
-        links: list[api.Json] = [{"name": name, "label": label} for name, label in api.link_choices().items()]
-        machines: list[api.Json] = [{"name": name, "label": each.words} for name, each in self._machines.items()]
-        return {"kinds": kinds, "links": links, "machines": machines, "described": self.described.to_json()}
+        """For the builder in the browser."""
+        return device_choices(self._machines, self.described)
 
     @cached_property
     def described(self) -> DescribedDevices:

@@ -15,6 +15,7 @@ from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
+from webapp.runs.devices_text import FIRST_DEVICES, describe_devices, device_choices
 
 DISK_BYTES = F("file_bytes") + F("event_bytes")
 """of a policy: its file and the events of its training"""
@@ -90,8 +91,8 @@ def _policy_with(word: str) -> Q:
 def train_page(
     request: HttpRequest, project: Project | None, form: TrainForm, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: project (whose graphs are offered; None: all), form."""
-    return render(request, "policies/train.html", {"project": project, "form": form}, status=status)
+    """Context: project (whose graphs are offered; None: all), form, first_devices, device_choices."""
+    return render(request, "policies/train.html", {"project": project, "form": form, **_devices()}, status=status)
 
 
 def train_again_page(request: HttpRequest, policy: Policy) -> HttpResponse:
@@ -100,4 +101,10 @@ def train_again_page(request: HttpRequest, policy: Policy) -> HttpResponse:
     if plan is None:
         raise Http404("This policy was not trained here.")
     form = TrainForm(None, initial={"name": policy.name, **plan.fields()})
-    return render(request, "policies/train.html", {"form": form, "missing": form.missing(plan)})
+    return render(request, "policies/train.html", {"form": form, "missing": form.missing(plan), **_devices()})
+
+
+def _devices() -> dict[str, object]:
+    """What the builder of devices begins with: a worker elsewhere knows no machine by its name, so it offers none."""
+    first = describe_devices(FIRST_DEVICES, {})
+    return {"first_devices": FIRST_DEVICES, "device_choices": device_choices({}, first)}
