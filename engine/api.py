@@ -74,13 +74,21 @@ from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
+from engine.formats.open_inputs import OpenInput
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import require_saved_model, write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
-from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions, shape_words, tags_of_text, tags_text
+from engine.graphs.reading_options import (
+    MOST_DIMENSION,
+    OPEN_LENGTH,
+    ReadingOptions,
+    shape_words,
+    tags_of_text,
+    tags_text,
+)
 from engine.measuring.calibrating.machine import calibrate
 from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
@@ -271,6 +279,7 @@ __all__ = [
     "LOADED_FORMATS",
     "MEASURING_LIMITS",
     "MOST_DEVICES",
+    "MOST_DIMENSION",
     "MOST_DRAWN",
     "MOST_EVALUATIONS",
     "MOST_LEARNERS",
@@ -333,6 +342,7 @@ __all__ = [
     "Method",
     "MethodSummary",
     "NumberedEvent",
+    "OpenInput",
     "Outcome",
     "PlacementError",
     "PlacetoError",

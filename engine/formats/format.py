@@ -17,8 +17,8 @@ PLACED_FILE = "placed"
 class Format:
     """A row of `FORMATS`. `check`, `read` and `write` are `module:function`, imported on first use, in a child.
 
-    - `check(source, report_progress)` raises GraphError or LimitError unless the file holds a graph that can be read.
-      It loads no TensorFlow.
+    - `check(source, report_progress)` raises GraphError or LimitError unless the file holds a graph that can be read,
+      and returns the inputs (`OpenInput`) of which the file and the options leave lengths open. It loads no TensorFlow.
     - `read(source, report_progress) -> ReadFile` gives the graph and the model of its costs.
     - `write(source, placing, folder, report_progress)` leaves the placed file as `PLACED_FILE` in `folder`.
     """

@@ -13,6 +13,7 @@ from engine.costs.cost_model import GraphWithShapes
 from engine.costs.estimated import EstimatedCosts
 from engine.errors import GraphError, LimitError, SettingsError, shortened
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
+from engine.formats.open_inputs import OpenInput, open_inputs_of
 from engine.formats.step import StepPart, step_of
 from engine.graphs.origin import Origin
 from engine.graphs.tensorflow.fetching import ops_of_fetches
@@ -46,18 +47,19 @@ class OpenedGraph:
     """what names `origin.fetches`, for people"""
 
 
-def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph without its functions. Raises GraphError."""
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole graph without its functions; its open inputs. Raises GraphError."""
     report_progress(READING, 0, 0)
     _require_no_container(source)
     messages = read_messages(source.path.read_bytes(), source.suffix, with_tensorflow=False)
-    check_messages(messages, source)
+    return check_messages(messages, source)
 
 
-def check_messages(messages: GraphMessages, source: SourceFile) -> None:
+def check_messages(messages: GraphMessages, source: SourceFile) -> tuple[OpenInput, ...]:
     """Check a graph that was in any container, as `check` does. Raises GraphError; SettingsError for wrong fetches."""
     graph_of_messages(messages, source.path.stem)
     ops_of_fetches(messages, source.options.fetches)
+    return open_inputs_of(messages, source.options)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:

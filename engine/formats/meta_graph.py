@@ -14,6 +14,7 @@ from engine.errors import GraphError, SettingsError, shortened
 from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
 from engine.formats.graphdef import FETCHES, OPENING, OpenedGraph
+from engine.formats.open_inputs import OpenInput
 from engine.formats.step import needed_note
 from engine.formats.text_containers import meta_graph_of_text
 from engine.graphs.origin import Origin
@@ -65,11 +66,11 @@ class StepSignature:
     """the part of the file that names them, for people"""
 
 
-def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph, not just the part that a step runs. Raises GraphError."""
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole graph, not just the part that a step runs; its open inputs. Raises GraphError."""
     report_progress(OPENING, 0, 0)
     meta_graph = _meta_graph_of(source, with_tensorflow=False)
-    graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
+    return graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:

@@ -29,6 +29,7 @@ from engine.events import Json
 from engine.files.archive import fields_of, from_fields
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.notes_on_devices import notes_on_devices
+from engine.formats.open_inputs import OpenInput
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
@@ -55,6 +56,8 @@ LOADED_FIRST = (
 """modules that a reading loads, and functions that it calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
+OPEN_INPUTS = "open_inputs"
+"""the key of a check's result"""
 CHECK_SECONDS = 5.0
 """for which a person waits before an upload is answered"""
 STEPS = 4
@@ -70,20 +73,24 @@ def keep_warm() -> bool:
     return warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
 
-def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOptions = AS_IT_IS) -> None:
+def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOptions = AS_IT_IS) -> tuple[OpenInput, ...]:
     """Refuse what is no graph, or has not what `options` choose: read it without functions, at most CHECK_SECONDS.
 
-    A larger graph passes: `prepare` finds the errors in the rest of it. Loads TensorFlow's messages alone. Raises
+    Returns the inputs whose lengths are open. A larger graph passes, as if none were: `prepare` finds the errors in the
+    rest of it. Loads TensorFlow's messages alone. Raises
     GraphError, LimitError, SettingsError.
     """
     format_of(suffix)
     require_size(path, limits)
     quick = dataclasses.replace(limits, seconds=min(limits.seconds, CHECK_SECONDS))
     try:
-        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, options, limits), quick, reads=(path,))
+        order = order_of(path, suffix, options, limits)
+        _, texts = run_in_child(f"{__name__}:check_in_child", order, quick, reads=(path,))
     except TimeLimitError:
         if quick.seconds == limits.seconds:
             raise
+        return ()
+    return tuple(OpenInput.from_json(row) for row in cast(list[Json], texts[OPEN_INPUTS]))
 
 
 def check_run_metadata(path: Path, limits: Limits) -> None:
@@ -192,10 +199,10 @@ def read_file(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
 
 
 def check_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """Check a graph's file and return empty results. Raises GraphError, CostError, LimitError."""
+    """Check a graph's file and return its open inputs. Raises GraphError, CostError, LimitError."""
     source = source_of(order)
-    function(FORMATS[source.suffix].check)(source, report_progress)
-    return {}, {}
+    found: tuple[OpenInput, ...] = function(FORMATS[source.suffix].check)(source, report_progress)
+    return {}, {OPEN_INPUTS: [each.to_json() for each in found]}
 
 
 def check_run_metadata_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -6,6 +6,7 @@ from types import ModuleType
 from engine.child.parent import ReportProgress
 from engine.formats import graphdef, meta_graph
 from engine.formats.format import Placing, ReadFile, SourceFile
+from engine.formats.open_inputs import OpenInput
 from engine.formats.saved_model import saved_model
 from engine.graphs.tensorflow.text_messages import META_GRAPH, SAVED_MODEL, TextForm, form_of_text
 
@@ -13,9 +14,10 @@ READERS: dict[TextForm, ModuleType] = {META_GRAPH: meta_graph, SAVED_MODEL: save
 """form of a text → its reader; any other text is read as a GraphDef, whose reader says what it is"""
 
 
-def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph, not just the part that a step runs. Raises GraphError, SettingsError."""
-    _reader(source).check(source, report_progress)
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole graph, not just the part that a step runs; its open inputs. Raises GraphError, SettingsError."""
+    found: tuple[OpenInput, ...] = _reader(source).check(source, report_progress)
+    return found
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:

@@ -1,5 +1,6 @@
 """The forms that make graphs."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
 from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
-from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
+from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts, shape_words, shortened_in_the_middle
 
 TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
@@ -337,6 +338,72 @@ class AgainForm(OptionsForm):
             except api.PlacetoError as error:
                 self.add_error(row.key, str(error))
         self.cleaned_data[kind] = counts
+
+
+class BeginForm(forms.Form):
+    """What a file leaves open, asked before it is read. Valid fields make `options`."""
+
+    batch_size = forms.IntegerField(
+        label="Batch size",
+        initial=32,
+        help_text="How many examples one step takes.",
+        error_messages={**NOT_AN_INTEGER, "required": "Enter a batch size, or read the graph as it is."},
+    )
+
+    options: GraphOptions
+
+    def __init__(self, graph: Graph, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._known = graph.own_options
+        self.inputs = graph.asked
+        if not any(each.needs_batch_size for each in self.inputs):
+            del self.fields["batch_size"]
+        self._axes: dict[str, tuple[str, int]] = {}
+        for number, each in enumerate(self.inputs):
+            for axis in (at for at, length in enumerate(each.shape) if at and length == api.OPEN_LENGTH):
+                self._add_length(f"length_{number}_{axis}", each, axis)
+
+    def _add_length(self, key: str, of: api.OpenInput, axis: int) -> None:
+        self._axes[key] = of.name, axis
+        self.fields[key] = forms.IntegerField(
+            label=f"Length {axis + 1} of {shortened_in_the_middle(of.name)}",
+            required=False,
+            min_value=1,
+            max_value=api.MOST_DIMENSION,
+            help_text="Leave empty to keep it open.",
+            error_messages=NOT_AN_INTEGER,
+        )
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """Name and shape of each input, for people."""
+        return [(each.name, shape_words(each.shape)) for each in self.inputs]
+
+    def clean(self) -> dict[str, Any]:
+        """Make `options`."""
+        super().clean()
+        if self.errors:
+            return self.cleaned_data
+        reading, shapes = self._known.reading, {each.name: list(each.shape) for each in self.inputs}
+        given = {key: length for key in self._axes if (length := self.cleaned_data.get(key)) is not None}
+        batch_size: int | None = self.cleaned_data.get("batch_size")
+        for key, length in given.items():
+            name, axis = self._axes[key]
+            shapes[name][axis] = length
+            if batch_size is not None and shapes[name][0] == api.OPEN_LENGTH:
+                shapes[name][0] = batch_size
+        closed = {name: tuple(shapes[name]) for name in dict.fromkeys(self._axes[key][0] for key in given)}
+        try:
+            options = dataclasses.replace(
+                reading,
+                batch_size=reading.batch_size if batch_size is None else batch_size,
+                input_shapes={**reading.input_shapes, **closed},
+            )
+        except api.PlacetoError as error:
+            add_to_form(self, error, next(iter(self.fields)))
+        else:
+            self.options = dataclasses.replace(self._known, reading=options)
+        return self.cleaned_data
 
 
 class SampleForm(forms.Form):

@@ -19,14 +19,15 @@ SAVED_MODEL_SUFFIX = ".zip"
 class Graph(StagedJob):
     """A graph that was uploaded, or that a worker builds (a sample), then reads, costs and groups.
 
-        queued ──▶ reading ──▶ ready
-          ▲           ├──────▶ failed
-          └───────────┘
+        asking ──▶ queued ──▶ reading ──▶ ready
+                     ▲           ├──────▶ failed
+                     └───────────┘
 
-    Owners: queued → reading, reading → ready | failed: the worker that has claimed it. reading → queued, and → failed
-    after too many attempts: a reaper.
+    Owners: asking → queued: the web, once a person has said what the file leaves open. queued → reading, reading →
+    ready | failed: the worker that has claimed it. reading → queued, and → failed after too many attempts: a reaper.
     """
 
+    ASKING: ClassVar[str] = "asking"
     READING: ClassVar[str] = "reading"
     READY: ClassVar[str] = "ready"
     WORKING: ClassVar[str] = READING
@@ -52,7 +53,7 @@ class Graph(StagedJob):
     read_again_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="read_again")
     """the graph whose file this one also reads, with other options"""
     summary = JsonTextField(null=True)
-    """PreparedGraph.summary(); None until it is ready"""
+    """PreparedGraph.summary(); None until it is ready; while it asks, {"asked": what the file leaves open}"""
     op_count = models.BigIntegerField(null=True)
     """the summary's number of ops, for lists, which do not load the summary"""
     group_count = models.BigIntegerField(null=True)
@@ -117,6 +118,14 @@ class Graph(StagedJob):
     def is_saved_model(self) -> bool:
         """Whether its file is a SavedModel, so that a placed SavedModel can be written."""
         return self.suffix == SAVED_MODEL_SUFFIX
+
+    @property
+    def asked(self) -> list[api.OpenInput]:
+        """The inputs whose lengths a person is asked for before it is read; empty once it is queued."""
+        summary = self.summary if self.status == self.ASKING and isinstance(self.summary, dict) else {}
+        rows = summary.get("asked") or []
+        assert isinstance(rows, list)
+        return [api.OpenInput.from_json(row) for row in rows]
 
     @property
     def step_time_source(self) -> str:

@@ -3,7 +3,7 @@
 Summaries of earlier versions lack them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,3 +88,8 @@ def batch_hint(summary: GraphSummary) -> tuple[int, int] | None:
     """(ops to which a batch size gives a cost, ops without one); None where a batch size helps none."""
     helps = summary.get("batch_helps")
     return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None
+
+
+def shape_words(shape: Sequence[int]) -> str:
+    """`64 × 224 × 3`."""
+    return " × ".join("?" if length == api.OPEN_LENGTH else str(length) for length in shape) or "scalar"

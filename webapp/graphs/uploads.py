@@ -17,6 +17,7 @@ from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.upload_checks import place_for_a_check
+from webapp.jobs.job import CHANGED
 from webapp.jobs.publishing import publish_soon
 from webapp.projects.models import Project
 
@@ -30,9 +31,9 @@ def limits() -> api.Limits:
 
 
 def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, times: IncomingFile | None) -> Graph:
-    """Check and store the files, and queue the reading. Raises a PlacetoError and then stores nothing.
+    """Check and store the files, and queue the reading, or ask first for lengths that are left open.
 
-    `project` may be a new one, which is stored with the graph.
+    Raises a PlacetoError and then stores nothing. `project` may be a new one, which is stored with the graph.
     """
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
@@ -43,13 +44,26 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")
     _check_choices(suffix, options, size, times)
     with place_for_a_check():
-        api.check_upload(file.path, suffix, limits(), options.reading)
+        open_inputs = api.check_upload(file.path, suffix, limits(), options.reading)
     _check_times(times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
     with files_of(graph):
         file.move_to(graph.source_path)
+        if open_inputs:
+            graph.status, graph.summary = Graph.ASKING, {"asked": [each.to_json() for each in open_inputs]}
         _queue(graph, options, times)
     return graph
+
+
+def begin_reading(graph: Graph, options: GraphOptions) -> bool:
+    """Queue a graph that asks, with what a person has said; False if it asks no more."""
+    with transaction.atomic():
+        asking = Graph.objects.filter(id=graph.id, status=Graph.ASKING)
+        values = {"status": Graph.QUEUED, "options": options.to_json(), "summary": None}
+        if not asking.update(**values, **CHANGED):
+            return False
+        transaction.on_commit(partial(publish_soon, Graph.QUEUE))
+    return True
 
 
 def accept_sample(project: Project, sample: str) -> Graph:
@@ -169,4 +183,5 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
         if graph.read_again_from is None:
             graph.name = _free_name(graph)
         graph.save(force_insert=True)
-        transaction.on_commit(partial(publish_soon, Graph.QUEUE))
+        if graph.status == Graph.QUEUED:
+            transaction.on_commit(partial(publish_soon, Graph.QUEUE))

@@ -38,6 +38,7 @@ from engine.formats.node_link.values import (
     read_trips,
     wrong,
 )
+from engine.formats.open_inputs import OpenInput
 from engine.graphs.cycles import a_cycle
 from engine.graphs.device_string import parse_device_string
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -63,10 +64,11 @@ class _Op:
     device: str
 
 
-def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole file. Raises GraphError, CostError."""
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole file, which leaves nothing open. Raises GraphError, CostError."""
     report_progress(READING, 0, 0)
     read_nodelink(source.path.read_bytes())
+    return ()
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:

@@ -15,6 +15,7 @@ from engine.formats.meta_graph import (
     of_step,
     step_of_signature,
 )
+from engine.formats.open_inputs import OpenInput
 from engine.formats.saved_model.archive import VARIABLES_INDEX, opened_archive
 from engine.formats.text_containers import saved_model_of_text
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, TEXT_ALONE
@@ -27,11 +28,11 @@ from engine.graphs.tensorflow.op_types import VARIABLES
 SUFFIX = ".zip"
 
 
-def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph, not just one signature's part. Raises GraphError, LimitError."""
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole graph, not just one signature's part; its open inputs. Raises GraphError, LimitError."""
     report_progress(OPENING, 0, 0)
     meta_graph, _, _ = meta_graph_of(source, with_tensorflow=False)
-    graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
+    return graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:

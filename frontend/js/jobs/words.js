@@ -9,6 +9,7 @@ export const UNREACHABLE = "The server cannot be reached, trying again…";
 
 /** @type {Record<string, string>} */
 const STATUS_WORDS = {
+  asking: "Asking",
   queued: "Queued",
   reading: "Reading",
   ready: "Ready",

@@ -110,6 +110,6 @@ if (root.dataset.status === "ready") {
       await renewPart("profiles");
     }
   });
-} else if (root.dataset.status !== "failed") {
+} else if (!["failed", "asking"].includes(String(root.dataset.status))) {
   watchReading(root);
 }

@@ -73,3 +73,20 @@ library { function {
   ret { key: "y" value: "n:y:0" } } }
 """
 """a graph whose one op calls a function that negates"""
+
+
+def placeholder(name: str, *lengths: int, data_type: int = 1) -> bytes:
+    """An input of these lengths, −1 for an open one."""
+    dimensions = b"".join(bytes_field(2, b"\x08" + _varint(length)) for length in lengths)
+    shape = attribute("shape", bytes_field(7, dimensions))
+    return node(name, "Placeholder", attributes=type_attribute("dtype", data_type) + shape)
+
+
+def _varint(number: int) -> bytes:
+    """A number of a message; a negative one has all 64 bits."""
+    number &= (1 << 64) - 1
+    groups = []
+    while number > 0x7F:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*groups, number])

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.graphs.forms import AgainForm, UploadForm
+from webapp.graphs.forms import AgainForm, BeginForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.http.user_errors import row_or_404
 from webapp.measuring.forms import ConsentForm
@@ -55,11 +55,12 @@ def graph_page(
     run_form: RunForm | None = None,
     again_form: AgainForm | None = None,
     profile_form: ConsentForm | None = None,
+    begin_form: BeginForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
-    run_form, again_form, profile_form; profiles, measurements, can_be_measured; and of the reading summary, facts,
-    shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops, drop_devices_label, tables.
+    run_form, begin_form, again_form, profile_form; profiles, measurements, can_be_measured; and of the reading
+    summary, facts, shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops, drop_devices_label, tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -81,6 +82,7 @@ def graph_page(
         "run_form": run_form or RunForm(initial=first_values_of(graph, request)),
         "tables": tables_of(summary, again_form.id_for_trips),
         "again_form": again_form,
+        "begin_form": begin_form or BeginForm(graph),
         "profile_form": profile_form or ConsentForm(),
         "profiles": graph.profiles.all(),
         "measurements": graph.measurements.defer("cluster"),

@@ -11,7 +11,14 @@ from engine import api
 from webapp.graphs.format_words import format_words
 from webapp.graphs.graph_options import groups_text
 from webapp.graphs.models import Graph
-from webapp.graphs.open_counts import GraphSummary, loops_in_order, short_name, shortened_in_the_middle, sizes_in_order
+from webapp.graphs.open_counts import (
+    GraphSummary,
+    loops_in_order,
+    shape_words,
+    short_name,
+    shortened_in_the_middle,
+    sizes_in_order,
+)
 from webapp.option_words import with_fields
 
 MOST_SHAPES = 8
@@ -347,8 +354,3 @@ def _listed(values: Mapping[str, object]) -> str:
     words = [f"{shortened_in_the_middle(name)} = {value}" for name, value in list(values.items())[:MOST_SHAPES]]
     more = [f"{len(values) - MOST_SHAPES} more"] if len(values) > MOST_SHAPES else []
     return ", ".join([*words, *more])
-
-
-def shape_words(shape: list[int]) -> str:
-    """`64 × 224 × 3`."""
-    return " × ".join("?" if length == api.OPEN_LENGTH else str(length) for length in shape) or "scalar"

@@ -16,6 +16,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),
     *event_paths("graphs/", lambda job_id: JobStages(Graph, job_id, "graph")),
     path("graphs/<uuid:graph_id>/view.json", views.view, name="view"),
+    path("graphs/<uuid:graph_id>/begin/", views.begin, name="begin"),
     path("graphs/<uuid:graph_id>/again/", views.again, name="again"),
     path("graphs/<uuid:graph_id>/rename/", views.rename, name="rename"),
     path("graphs/<uuid:graph_id>/delete/", views.delete, name="delete"),

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from engine import api
 from webapp.form_errors import add_to_form
-from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
+from webapp.graphs.forms import AgainForm, BeginForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.prepared import view_text_of
-from webapp.graphs.uploads import accept_sample, accept_upload, read_again
-from webapp.http.user_errors import refused_form, status_of
+from webapp.graphs.uploads import accept_sample, accept_upload, begin_reading, read_again
+from webapp.http.user_errors import conflict, refused_form, status_of
 from webapp.jobs import deletion
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
@@ -25,6 +25,8 @@ from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
 from webapp.projects.first_project import project_for_uploads
+
+ASKS_NO_MORE = "This graph asks nothing any more: its reading has begun."
 
 
 @require_POST
@@ -47,6 +49,21 @@ def upload(request: HttpRequest, project_id: uuid.UUID | None = None) -> HttpRes
         add_to_form(form, error, "file")
         return refused_form(request, form, page, status_of(error))
     return redirect("graphs:detail", graph_id=graph.id)
+
+
+@require_POST
+def begin(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """Read a graph that asks, with what a person says, or as it is."""
+    graph = graph_or_404(graph_id)
+    page = redirect("graphs:detail", graph_id=graph.id)
+    form = BeginForm(graph, request.POST)
+    if "as_it_is" in request.POST:
+        options = graph.own_options
+    elif form.is_valid():
+        options = form.options
+    else:
+        return refused_form(request, form, partial(graph_page, request, graph, begin_form=form))
+    return page if begin_reading(graph, options) else conflict(request, ASKS_NO_MORE, page)
 
 
 @require_POST
