@@ -15,6 +15,7 @@ from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.graphs.orphan_files import SECONDS_BETWEEN_LOOKS, OrphanFiles, unknown_files
 from webapp.projects.models import Project
+from webapp.runs.models import Run
 
 JSON = {"accept": "application/json"}
 
@@ -41,7 +42,7 @@ def the_new_one(first: Graph) -> Graph:
     return Graph.objects.exclude(id=first.id).get()
 
 
-def test_it_is_another_graph_of_the_same_file(client: Client, first: Graph, broker: MemoryBroker) -> None:
+def test_it_is_another_reading_of_the_same_file(client: Client, first: Graph, broker: MemoryBroker) -> None:
     response = again(client, first, groups="7", batch_size="2")
     new = the_new_one(first)
     assert response.url == f"/graphs/{new.id}/"
@@ -192,3 +193,52 @@ def test_a_graph_that_does_not_exist_is_reported(client: Client, first: Graph) -
     first.delete()
     assert client.post(f"/graphs/{graph_id}/again/", headers=JSON).status_code == 404
     assert client.get(f"/graphs/{graph_id}/again/").status_code == 405
+
+
+def read(graph: Graph) -> None:
+    """Let a worker have read it."""
+    Graph.objects.filter(id=graph.id).update(status=Graph.READY, summary={"groups": 3, "ops": 3}, op_count=3)
+
+
+def names_in_project(client: Client, graph: Graph) -> list[str]:
+    rows = client.get(f"/projects/{graph.project_id}/").context["graphs"].object_list
+    return [str(row.id) for row in rows]
+
+
+def test_the_new_reading_takes_the_place_of_the_old_once_it_is_ready(client: Client, first: Graph) -> None:
+    again(client, first, groups="7")
+    second = the_new_one(first)
+    assert set(names_in_project(client, first)) == {str(first.id), str(second.id)}, "it may still fail"
+    assert client.get(f"/graphs/{first.id}/").status_code == 200
+    read(second)
+    assert names_in_project(client, first) == [str(second.id)]
+    assert client.get("/projects/").context["projects"].object_list[0].graph_count == 1
+    assert client.get(f"/graphs/{first.id}/").headers["Location"] == f"/graphs/{second.id}/"
+    assert "Earlier reading" not in client.get(f"/graphs/{second.id}/").content.decode()
+
+
+def test_runs_keep_the_reading_that_they_used(client: Client, first: Graph, run: Run) -> None:
+    Run.objects.filter(id=run.id).update(graph=first)
+    Graph.objects.filter(id=first.id).update(summary={"groups": 3, "ops": 3})
+    again(client, first, groups="7")
+    second = Graph.objects.get(read_again_from=first)
+    read(second)
+    old, new = (client.get(f"/graphs/{graph.id}/").content.decode() for graph in (first, second))
+    assert "This is an earlier reading of the file" in old and f"/graphs/{second.id}/" in old
+    assert f'href="/runs/{run.id}/"' in old and f'href="/runs/{run.id}/"' not in new
+    assert "Earlier reading" in new and f"/graphs/{first.id}/" in new
+    run.refresh_from_db()
+    assert run.graph_id == first.id and client.get(f"/runs/{run.id}/").status_code == 200
+
+
+def test_a_reading_of_an_earlier_one_takes_the_place_of_the_newest(client: Client, first: Graph) -> None:
+    again(client, first, groups="7")
+    second = the_new_one(first)
+    read(second)
+    again(client, first, groups="9")
+    third = Graph.objects.get(read_again_from=second)
+    read(third)
+    assert names_in_project(client, first) == [str(third.id)]
+    assert client.get(f"/graphs/{first.id}/").headers["Location"] == f"/graphs/{third.id}/"
+    client.post(f"/graphs/{third.id}/delete/")
+    assert names_in_project(client, first) == [], "no earlier reading comes back"

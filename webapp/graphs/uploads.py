@@ -16,6 +16,7 @@ from engine import api
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
+from webapp.graphs.readings import newest_reading
 from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs.job import CHANGED
 from webapp.jobs.publishing import publish_soon
@@ -74,7 +75,7 @@ def accept_sample(project: Project, sample: str) -> Graph:
 
 
 def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path | None, times_name: str = "") -> Graph:
-    """Queue the reading of `graph`'s file with other options, as a graph of its own.
+    """Queue the reading of `graph`'s file with other options, which takes the place of its newest one once it is ready.
 
     `times`: an uploaded file, or a stored one to be called `times_name`. Raises a PlacetoError, or Http404 if the
     graph's file is gone, and then stores nothing.
@@ -87,7 +88,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
         suffix=graph.suffix,
         file_bytes=graph.file_bytes,
         content_hash=graph.content_hash,
-        read_again_from=graph,
+        read_again_from=newest_reading(graph),
     )
     with files_of(new):
         try:

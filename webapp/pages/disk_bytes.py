@@ -1,5 +1,7 @@
 """About how much disk the rows of lists take: their files and the events of their runs, by sizes that rows store."""
 
+from typing import Any
+
 from django.db.models import Aggregate, BigIntegerField, F, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
@@ -12,9 +14,15 @@ EVENTS = F("event_bytes")
 """of a run"""
 
 
-def over_rows(model: type[Graph] | type[Run], key: str, what: Aggregate) -> Coalesce:
-    """`what` over the living rows of `model` whose `key` is the row of the query, as a subquery with an index."""
-    rows = model.objects.filter(**{key: OuterRef("pk")}).order_by().values(key).annotate(what=what).values("what")
+def over_rows(
+    model: type[Graph] | type[Run], key: str, what: Aggregate, among: QuerySet[Any] | None = None
+) -> Coalesce:
+    """`what` over the living rows of `model`, or those `among` them, whose `key` is the row of the query.
+
+    A subquery with an index.
+    """
+    living = model.objects.all() if among is None else among
+    rows = living.filter(**{key: OuterRef("pk")}).order_by().values(key).annotate(what=what).values("what")
     return Coalesce(Subquery(rows, output_field=BigIntegerField()), 0)
 
 

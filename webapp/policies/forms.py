@@ -9,6 +9,7 @@ from django import forms
 from engine import api
 from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
+from webapp.graphs.readings import current
 from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
 from webapp.policies.training_plan import LEAST_SEARCH_SECONDS, LONGEST_SEARCH_SECONDS, PlannedGraph, TrainingPlan
 from webapp.projects.models import Project
@@ -81,7 +82,7 @@ class TrainForm(forms.Form):
 
     def __init__(self, project: Project | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        ready = Graph.objects.filter(status=Graph.READY).select_related("project")
+        ready = current(Graph.objects.filter(status=Graph.READY)).select_related("project")
         mine = ready if project is None else ready.filter(project=project)
         self._graphs = {str(graph.id): graph for graph in mine.defer("summary")[:MOST_GRAPHS]}
         choices = [(key, graph.name) for key, graph in self._graphs.items()]

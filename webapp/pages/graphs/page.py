@@ -10,6 +10,7 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, BeginForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.graphs.readings import earlier_readings, is_in_use, newest_reading
 from webapp.http.user_errors import row_or_404
 from webapp.measuring.forms import ConsentForm
 from webapp.option_words import DROP_DEVICES_LABEL
@@ -58,9 +59,10 @@ def graph_page(
     begin_form: BeginForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
-    run_form, begin_form, again_form, profile_form; profiles, measurements, can_be_measured; and of the reading
-    summary, facts, shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops, drop_devices_label, tables.
+    """Context: graph, newest and earlier (readings of its file), project, progress, lines (a page of runs),
+    has_methods, upload_limit_bytes; the forms run_form, begin_form, again_form, profile_form; profiles, measurements,
+    can_be_measured; and of the reading summary, facts, shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops,
+    drop_devices_label, tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -82,6 +84,8 @@ def graph_page(
         "run_form": run_form or RunForm(initial=first_values_of(graph, request)),
         "tables": tables_of(summary, again_form.id_for_trips),
         "again_form": again_form,
+        "newest": newest_reading(graph),
+        "earlier": [earlier for earlier in earlier_readings(graph) if is_in_use(earlier)],
         "begin_form": begin_form or BeginForm(graph),
         "profile_form": profile_form or ConsentForm(),
         "profiles": graph.profiles.all(),

@@ -15,6 +15,7 @@ from webapp.graphs.forms import AgainForm, BeginForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.prepared import view_text_of
+from webapp.graphs.readings import earlier_readings, is_in_use, newest_reading
 from webapp.graphs.uploads import accept_sample, accept_upload, begin_reading, read_again
 from webapp.http.user_errors import conflict, refused_form, status_of
 from webapp.jobs import deletion
@@ -68,7 +69,7 @@ def begin(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """Read the same file as another graph, with other options."""
+    """Read the same file with other options, in place of its newest reading."""
     graph = graph_or_404(graph_id)
     form = AgainForm(graph, request.POST, request.FILES)
     page = partial(graph_page, request, graph, again_form=form)
@@ -95,8 +96,12 @@ def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def detail(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """The page of a graph."""
-    return graph_page(request, graph_or_404(graph_id))
+    """The page of a graph; of an earlier reading that nothing uses, the page of the newest."""
+    graph = graph_or_404(graph_id)
+    newest = newest_reading(graph)
+    if newest.id != graph.id and not is_in_use(graph):
+        return redirect("graphs:detail", graph_id=newest.id)
+    return graph_page(request, graph)
 
 
 @require_safe
@@ -135,5 +140,7 @@ def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         disk_bytes = of_all(Graph.objects.filter(id=graph_id), graph.runs.all())
         back = reverse("graphs:detail", args=[graph_id])
         return deletion_page(request, graph, graph.name, back, disk_bytes=disk_bytes)
-    deletion.delete(graph)
+    unused = [earlier for earlier in earlier_readings(graph) if not is_in_use(earlier)]
+    for row in (graph, *unused):  # an earlier reading that nothing uses would come back in its place
+        deletion.delete(row)
     return redirect("projects:detail", project_id=graph.project_id)

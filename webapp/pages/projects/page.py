@@ -10,6 +10,7 @@ from django.shortcuts import render
 
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.graphs.readings import current
 from webapp.http.user_errors import row_or_404
 from webapp.pages.disk_bytes import of_all, of_each_graph, of_each_project, over_rows
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
@@ -42,7 +43,7 @@ def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = 
     asked = asked_of(request, sorts=PROJECT_SORTS)
     found = asked.matching(Project.objects.all(), lambda word: Q(name__icontains=word))
     rows = found.annotate(
-        graph_count=over_rows(Graph, "project", Count("*")),
+        graph_count=over_rows(Graph, "project", Count("*"), current(Graph.objects.all())),
         run_count=over_rows(Run, "project", Count("*")),
         **of_each_project(),
     )
@@ -52,7 +53,7 @@ def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = 
 
 def _graphs_of(project: Project, request: HttpRequest) -> ListPage:
     asked = asked_of(request, "graphs", GRAPH_SORTS)
-    found = asked.matching(project.graphs.defer("summary").annotate(**of_each_graph()), _graph_with)
+    found = asked.matching(current(project.graphs.defer("summary")).annotate(**of_each_graph()), _graph_with)
     return page_of(found.order_by(*asked.columns), request, asked)
 
 
@@ -73,7 +74,7 @@ def project_page(
     context = {
         "project": project,
         "graphs": _graphs_of(project, request),
-        "graph_count": project.graphs.count(),
+        "graph_count": current(project.graphs.all()).count(),
         "lines": page_of_lines(project.runs.all(), project.comparisons.all(), request),
         "disk_bytes": of_all(project.graphs.all(), project.runs.all()),
         "upload_form": upload_form or UploadForm(),
