@@ -6,6 +6,7 @@ from engine import api
 from tests.webapp.conftest import MemoryBroker
 from webapp.graphs.forms import SampleForm
 from webapp.graphs.models import Graph
+from webapp.projects.first_project import NAME
 from webapp.projects.models import Project
 
 
@@ -41,3 +42,13 @@ def test_a_sample_that_there_is_none_of_is_refused(client: Client, project: Proj
 def test_no_two_samples_have_the_same_name() -> None:
     names = [what for _, what, _ in SampleForm().rows()]
     assert len(set(names)) == len(names)
+
+
+def test_a_sample_is_tried_from_the_home_page(client: Client, broker: MemoryBroker) -> None:
+    page = client.get("/").content.decode()
+    assert all(f'name="sample" value="{name}"' in page for name in api.samples())
+    response = client.post("/samples/", {"sample": "inception_v3"})
+    graph = Graph.objects.get()
+    assert (response.headers["Location"], graph.project.name) == (f"/graphs/{graph.id}/", NAME)
+    assert broker.messages("cpu") == [["cpu"]]
+    assert client.post("/samples/", {"sample": "alexnet"}).status_code == 400

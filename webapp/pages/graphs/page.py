@@ -62,10 +62,11 @@ def graph_page(
     """Context: graph, newest and earlier (readings of its file), project, progress, lines (a page of runs),
     has_methods, upload_limit_bytes; the forms run_form, begin_form, again_form, profile_form; profiles, measurements,
     can_be_measured; and of the reading summary, facts, shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops,
-    drop_devices_label, tables.
+    drop_devices_label, asked_tables and other_tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
+    tables = tables_of(summary, again_form.id_for_trips)
     context = {
         "graph": graph,
         "project": graph.project,
@@ -82,7 +83,8 @@ def graph_page(
         "op_rest": api.OP_REST_US,
         "progress": graph.progress(),
         "run_form": run_form or RunForm(initial=first_values_of(graph, request)),
-        "tables": tables_of(summary, again_form.id_for_trips),
+        "asked_tables": [table for table in tables if table.is_asked],
+        "other_tables": [table for table in tables if not table.is_asked],
         "again_form": again_form,
         "newest": newest_reading(graph),
         "earlier": [earlier for earlier in earlier_readings(graph) if is_in_use(earlier)],

@@ -108,6 +108,11 @@ class Table:
     meaning: str = ""
 
     @property
+    def is_asked(self) -> bool:
+        """Whether some of its numbers are assumed, which a person can give."""
+        return any(row.link for row in self.rows)
+
+    @property
     def shown(self) -> list[TableRow]:
         """The first rows."""
         return self.rows[:ROWS_SHOWN]

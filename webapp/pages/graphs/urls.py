@@ -11,6 +11,7 @@ app_name = "graphs"
 urlpatterns = [
     path("graphs/", views.upload, name="upload-first"),
     path("projects/<uuid:project_id>/graphs/", views.upload, name="upload"),
+    path("samples/", views.sample, name="sample-first"),
     path("projects/<uuid:project_id>/samples/", views.sample, name="sample"),
     path("graphs/<uuid:graph_id>/", views.detail, name="detail"),
     path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),

@@ -85,13 +85,18 @@ def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """Make a graph of a sample for a worker to build and read."""
-    project = project_or_404(project_id)
+def sample(request: HttpRequest, project_id: uuid.UUID | None = None) -> HttpResponse:
+    """Make a graph of a sample for a worker to build and read, in the project for uploads if the address names none."""
     form = SampleForm(request.POST)
+    if project_id is None:
+        project = project_for_uploads()
+        page = partial(home_page, request, sample_form=form)
+    else:
+        project = project_or_404(project_id)
+        page = partial(project_page, request, project, sample_form=form)
     if form.is_valid():
         return redirect("graphs:detail", graph_id=accept_sample(project, form.cleaned_data["sample"]).id)
-    return refused_form(request, form, partial(project_page, request, project, sample_form=form))
+    return refused_form(request, form, page)
 
 
 @require_safe

@@ -5,7 +5,8 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from webapp.graphs.forms import UploadForm
+from webapp.example.opening import LONGEST_SECONDS
+from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.projects.first_project import NAME
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
@@ -13,9 +14,14 @@ from webapp.projects.models import Project
 RECENT = 6
 
 
-def home_page(request: HttpRequest, upload_form: UploadForm | None = None, status: int = HTTPStatus.OK) -> HttpResponse:
+def home_page(
+    request: HttpRequest,
+    upload_form: UploadForm | None = None,
+    sample_form: SampleForm | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
     """Context: projects (the newest), more (whether there are others), name_for_uploads, project_form, upload_form,
-    upload_limit_bytes.
+    sample_form, upload_limit_bytes, own_run_seconds (the time limit of a run of one's own on the example).
     """
     projects = list(Project.objects.all()[: RECENT + 1])
     context = {
@@ -24,6 +30,8 @@ def home_page(request: HttpRequest, upload_form: UploadForm | None = None, statu
         "more": len(projects) > RECENT,
         "project_form": NewProjectForm(),
         "upload_form": upload_form or UploadForm(),
+        "sample_form": sample_form or SampleForm(),
+        "own_run_seconds": LONGEST_SECONDS,
         "upload_limit_bytes": UploadForm.limit_bytes(),
     }
     return render(request, "home/home.html", context, status=status)
