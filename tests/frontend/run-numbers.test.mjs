@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboveBound, againstOneDevice, bandWords, robustnessWords, runNumbers } from "../../frontend/js/run/run-numbers.js";
+import { aboveBound, againstOneDevice, bandWords, beforeFirstEpisode, robustnessWords, runNumbers, whyEarly } from "../../frontend/js/run/run-numbers.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started } from "./events.mjs";
 
@@ -19,6 +19,7 @@ test("before the first event nothing is claimed", () => {
     bestUs: null,
     singleUs: null,
     elapsedSeconds: null,
+    baselineSeconds: 0,
     leftSeconds: null,
     lowerBoundUs: null,
   });
@@ -83,4 +84,61 @@ test("a report on a calibrated cluster says between which times a real step is e
   const band = { low_us: 110_000, middle_us: 150_000, high_us: 190_000, machine: "2 × a processor", date: "2026-11-25" };
   assert.match(bandWords(band), /^On the machine that was calibrated on 2026-11-25, a real step takes about 150\S* ms: 110\S* ms to 190\S* ms if/);
   assert.equal(bandWords(undefined), "");
+});
+
+/** How long the evaluations of a run take, one after the other, in seconds. */
+const RUNS = {
+  steady: () => 0.05,
+  "in batches, with a rest to learn between": (/** @type {number} */ evaluation) => (evaluation % 64 === 0 ? 3 : 0.002),
+  "slow at first": (/** @type {number} */ evaluation) => (evaluation < 40 ? 0.4 : 0.05),
+  "slower and slower": (/** @type {number} */ evaluation) => 0.05 * (1 + evaluation / 4000),
+};
+
+for (const [what, secondsOf] of Object.entries(RUNS)) {
+  test(`after the first tenth the time left is right within a factor of 1.5: ${what}`, () => {
+    const evaluations = 2000;
+    const seconds = Array.from({ length: evaluations }, (_, index) => secondsOf(index));
+    const whole = seconds.reduce((sum, each) => sum + each, 0);
+    const events = [];
+    let elapsed = 0;
+    for (const [index, each] of seconds.entries()) {
+      elapsed += each;
+      events.push(episode(index + 2, { evaluations: index + 1, elapsed_seconds: elapsed }));
+    }
+    for (const share of [0.1, 0.15, 0.3, 0.5, 0.7, 0.9]) {
+      const seen = events.slice(0, Math.round(evaluations * share) + 1);
+      const left = runNumbers(after(started(1), ...seen), { evaluations, seconds: null }).leftSeconds ?? NaN;
+      const truth = whole - (seen.at(-1)?.elapsed_seconds ?? 0);
+      assert.ok(left >= truth / 1.5 && left <= truth * 1.5, `${share}: ${left} of ${truth}`);
+    }
+  });
+}
+
+test("times include the baselines", () => {
+  const baselines = ["single_device", "random"].map((method, index) => ({ ...baseline(index + 2, method, 1000), wall_seconds: 1.5 }));
+  const numbers = runNumbers(after(started(1), ...baselines, episode(4, { elapsed_seconds: 2 })), BUDGET);
+  assert.deepEqual([numbers.elapsedSeconds, numbers.baselineSeconds], [5, 3]);
+});
+
+test("until the first episode the page names what runs", () => {
+  const names = ["Single device", "Random"];
+  assert.match(beforeFirstEpisode(after(started(1)), names, ""), /baselines, to compare with: Single device, 1 of 2\./);
+  const first = { ...baseline(2, "single_device", 1000), wall_seconds: 1.5 };
+  assert.match(beforeFirstEpisode(after(started(1), first), names, ", ≈ 20 s left"), /Random, 2 of 2, ≈ 20 s left\./);
+  const both = after(started(1), first, { ...baseline(3, "random", 1000), wall_seconds: 0.5 });
+  assert.equal(beforeFirstEpisode(both, names, ""), "The method prepares its first placements. The baselines took 2.0 s.");
+});
+
+test("why a run ended early stands beside its count", () => {
+  const ended = (/** @type {string} */ status, /** @type {Partial<import("../../frontend/js/ui/contracts.js").Report>} */ report, seconds = /** @type {number | null} */ (null)) => {
+    const event = finished(3);
+    const state = after(started(1), episode(2), { ...event, report: { ...event.report, evaluations: 61, wall_seconds: 40.02, ...report } });
+    return whyEarly(reduce(state, { type: "status", status: /** @type {any} */ (status), error: "" }), { evaluations: 100, seconds });
+  };
+  assert.equal(ended("done", {}, 40), "its limit of 40 s was reached");
+  assert.equal(ended("done", { wall_seconds: 9 }, 40), "the method had nothing more to try");
+  assert.equal(ended("done", {}), "the method had nothing more to try");
+  assert.equal(ended("done", { evaluations: 100 }), "");
+  assert.equal(ended("cancelled", {}), "it was cancelled");
+  assert.equal(ended("running", {}), "");
 });

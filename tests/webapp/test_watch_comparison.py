@@ -1,6 +1,7 @@
 """A comparison is watched: its state comes as one numbered event, and nobody replays its runs for it."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -91,10 +92,41 @@ def test_the_time_left_follows_the_evaluations_and_seconds_of_each_method(
     rate = 15.0 / 30
     assert left_seconds(runs, outcomes) == pytest.approx((20 - 10) * rate + 30 * rate), "heft: at the speed of all"
     waiting.status = Run.RUNNING
-    assert left_seconds(runs, outcomes) == pytest.approx((10 * rate + 30 * rate) / 2), "two beside each other"
-    waiting.seconds = 3.0
-    assert left_seconds(runs, outcomes) == pytest.approx((10 * rate + 3.0) / 2), "its budget of seconds"
+    assert left_seconds(runs, outcomes) == pytest.approx(30 * rate), "two beside each other: the longer one"
+    waiting.seconds = 6.0
+    assert left_seconds(runs, outcomes) == pytest.approx(6.0), "its budget of seconds"
     assert left_seconds(runs, [outcome("random"), outcome("random"), outcome("heft")]) is None, "nothing is known"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("beside_seconds", [0.0, 3.0, 30.0])
+def test_the_time_left_is_right_after_the_first_tenth(workers: int, beside_seconds: float) -> None:
+    """Of runs that evaluate baselines first, which no evaluation of theirs counts."""
+    evaluations, rates = 100, {"random": 0.05, "heft": 0.08}
+    planned = [(method, seed) for seed in range(5) for method in rates]
+    lengths = [beside_seconds + evaluations * rates[method] for method, _ in planned]
+    ends, starts = [0.0] * workers, []
+    for length in lengths:  # each worker takes the next one
+        starts.append(min(ends))
+        ends[ends.index(min(ends))] += length
+    whole, begin = max(ends), datetime(2026, 1, 31, tzinfo=UTC)
+    for share in (0.11, 0.25, 0.4, 0.6, 0.8):
+        now = share * whole
+        runs, outcomes = [], []
+        for (method, seed), start, length in zip(planned, starts, lengths, strict=True):
+            seconds = min(max(0.0, now - start - beside_seconds), evaluations * rates[method])
+            status = Run.QUEUED if start > now else Run.RUNNING if start + length > now else Run.DONE
+            run = Run(method=method, seed=seed, status=status, evaluations=evaluations)
+            run.started_at = None if start > now else begin + timedelta(seconds=start)
+            run.finished_at = begin + timedelta(seconds=start + length) if status == Run.DONE else None
+            used = round(seconds / rates[method])
+            runs.append(run)
+            outcomes.append(outcome(method, evaluations=used, wall_seconds=seconds, ended=status == Run.DONE))
+        left = left_seconds(runs, outcomes, begin + timedelta(seconds=now))
+        if left is not None:  # before the first evaluation nothing is said
+            assert (whole - now) / 1.5 <= left <= (whole - now) * 1.5, (share, left, whole - now)
+        else:
+            assert share < 0.25
 
 
 def outcome(method: str, **fields: Any) -> api.Outcome:

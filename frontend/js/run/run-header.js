@@ -2,7 +2,7 @@
 
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatTime, NOTHING } from "../ui/format.js";
-import { aboveBound, againstOneDevice, bandWords, robustnessWords, runNumbers } from "./run-numbers.js";
+import { aboveBound, againstOneDevice, bandWords, beforeFirstEpisode, robustnessWords, runNumbers, whyEarly } from "./run-numbers.js";
 import { errorSentence } from "../ui/sentences.js";
 import { TimeLeft } from "../ui/time-left.js";
 import { hasEnded } from "../jobs/job-state.js";
@@ -48,12 +48,13 @@ export class RunHeader {
     this.#text("best", formatTime(numbers.bestUs));
     this.#text("speed-up", againstOneDevice(numbers));
     this.#text("used", formatCount(numbers.used));
-    this.#text("budget", `of ${formatCount(numbers.budget)}`);
+    const early = whyEarly(state, this.#budget);
+    this.#text("budget", `of ${formatCount(numbers.budget)}${early === "" ? "" : `: ${early}`}`);
     const progress = find(this.#root, "[data-part=progress]", HTMLProgressElement);
     setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
     this.#text("left-label", ended ? "Time taken" : "Time left");
-    this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers, state.status));
+    this.#text("elapsed", ended ? endedWords(state, numbers) : elapsedWords(numbers, state.status));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
     this.#text("bound-gap", aboveBound(numbers));
     const robustness = robustnessWords(state.report?.robustness);
@@ -100,9 +101,10 @@ export class RunHeader {
   /** @param {RunState} state */
   #message(state) {
     const part = this.#part("message");
-    const baselines = Number(part.dataset.baselines);
+    const names = String(part.dataset.baselines).split("|");
+    const baselines = names.length;
     const { stage, done, total } = state.progress ?? { stage: "baselines", done: state.baselines.length, total: baselines };
-    const text = messageOf(state, baselines, this.#timeLeft.words(stage, done, total, performance.now()));
+    const text = messageOf(state, names, this.#timeLeft.words(stage, done, total, performance.now()));
     part.hidden = text === "";
     part.dataset.kind = state.status === "failed" || state.unreadable ? "error" : "note";
     setText(part, text);
@@ -124,7 +126,7 @@ export class RunHeader {
 
 /**
  * @param {RunState} state
- * @param {number} baselines that are evaluated before the first episode
+ * @param {readonly string[]} baselines names of those that are evaluated before the first episode
  * @param {string} left time of the stage that is in progress
  * @returns {string}
  */
@@ -145,7 +147,7 @@ function messageOf(state, baselines, left) {
     return `${stageWords({ ...state.progress })}${left}`;
   }
   if (state.status === "running" && state.episodes.length === 0) {
-    return `Evaluating baselines first: ${state.baselines.length} of ${baselines}${left}.`;
+    return beforeFirstEpisode(state, baselines, left);
   }
   return "";
 }
@@ -171,4 +173,13 @@ function elapsedWords({ elapsedSeconds, leftSeconds }, status) {
     return status === "running" ? "estimating…" : "not started";
   }
   return leftSeconds === null ? "estimating…" : `${formatDuration(elapsedSeconds)} so far`;
+}
+
+/**
+ * @param {RunState} state
+ * @param {import("./run-numbers.js").RunNumbers} numbers
+ */
+function endedWords(state, { baselineSeconds }) {
+  const episodes = counted(state.episodes.last?.episode ?? 0, "episode");
+  return baselineSeconds > 0 ? `${episodes}; ${formatDuration(baselineSeconds)} for baselines` : episodes;
 }

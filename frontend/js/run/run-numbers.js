@@ -1,11 +1,14 @@
 /** The figures on the run page, computed from a run's state. */
 
 import { hasEnded } from "../jobs/job-state.js";
-import { formatAgainst, formatPercent, formatTime, NOTHING } from "../ui/format.js";
+import { formatAgainst, formatDuration, formatPercent, formatTime, NOTHING } from "../ui/format.js";
 
-const RATE_EPISODES = 50;
 /** An answer that loses less than this with other costs holds. */
 const HOLDS_WITHIN = 0.03;
+/** The share of its evaluations over which the rate of a run is taken: methods work in batches, and rest between. */
+const SHARE_OF_RATE = 0.5;
+/** A limit of time ends a run between two evaluations, a little after it. */
+const NEARLY = 0.98;
 
 /**
  * @typedef {object} RunNumbers
@@ -13,7 +16,8 @@ const HOLDS_WITHIN = 0.03;
  * @property {number} budget evaluations
  * @property {number | null} bestUs best feasible step time so far
  * @property {number | null} singleUs best single device
- * @property {number | null} elapsedSeconds
+ * @property {number | null} elapsedSeconds with the baselines
+ * @property {number} baselineSeconds of them: what the baselines took; 0 where an older version did not store it
  * @property {number | null} leftSeconds estimate, null if none can be made
  * @property {number | null} lowerBoundUs
  */
@@ -27,13 +31,15 @@ export function runNumbers(state, budget) {
   const last = state.episodes.last;
   const singleUs = baselineTime(state, "single_device");
   const bestUs = state.report?.feasible ? state.report.step_time_us : (last?.bestStepTimeUs ?? null);
-  const elapsedSeconds = state.report?.wall_seconds ?? last?.elapsedSeconds ?? null;
+  const searched = state.report?.wall_seconds ?? last?.elapsedSeconds ?? null;
+  const baselineSeconds = state.baselines.reduce((sum, { wall_seconds: seconds }) => sum + (seconds ?? 0), 0);
   return {
     used: state.report?.evaluations ?? last?.evaluations ?? 0,
     budget: state.started?.evaluations ?? budget.evaluations,
     bestUs,
     singleUs,
-    elapsedSeconds,
+    elapsedSeconds: searched === null ? null : searched + baselineSeconds,
+    baselineSeconds,
     leftSeconds: hasEnded(state.status) ? null : leftSeconds(state, budget),
     lowerBoundUs: state.started?.lower_bound_us ?? state.report?.lower_bound_us ?? null,
   };
@@ -116,7 +122,53 @@ export function bandWords(band) {
 }
 
 /**
- * The time for the remaining evaluations at the rate of the last episodes, or the remaining seconds if they are fewer.
+ * Why a run used fewer evaluations than its budget allows; empty where it used them all, or still works.
+ *
+ * @param {import("./run-state.js").RunState} state
+ * @param {{ evaluations: number, seconds: number | null }} budget
+ * @returns {string}
+ */
+export function whyEarly(state, budget) {
+  const { used, budget: allowed } = runNumbers(state, budget);
+  if (!hasEnded(state.status) || used >= allowed) {
+    return "";
+  }
+  if (state.status === "cancelled") {
+    return "it was cancelled";
+  }
+  if (state.status === "failed" || !state.report) {
+    return "it failed";
+  }
+  if (state.report.ended_by) {
+    return "its measurements failed";
+  }
+  if (budget.seconds !== null && state.report.wall_seconds >= budget.seconds * NEARLY) {
+    return `its limit of ${formatDuration(budget.seconds)} was reached`;
+  }
+  return "the method had nothing more to try";
+}
+
+/**
+ * What a run does from its start to its first episode: which baseline it evaluates, and what comes then.
+ *
+ * @param {import("./run-state.js").RunState} state
+ * @param {readonly string[]} names of the baselines, in the order in which they are evaluated
+ * @param {string} left time of the baselines, `, ≈ 3 s left`, or empty
+ * @returns {string}
+ */
+export function beforeFirstEpisode(state, names, left) {
+  const done = state.baselines.length;
+  if (done < names.length) {
+    return `First the baselines, to compare with: ${names[done]}, ${done + 1} of ${names.length}${left}. Together they take some seconds; a large graph takes longer.`;
+  }
+  const { baselineSeconds } = runNumbers(state, { evaluations: 0, seconds: null });
+  const took = baselineSeconds > 0 ? ` The baselines took ${formatDuration(baselineSeconds)}.` : "";
+  return `The method prepares its first placements.${took}`;
+}
+
+/**
+ * The time for the remaining evaluations at the rate of the last half so far, or the remaining seconds if they are
+ * fewer.
  *
  * @param {import("./run-state.js").RunState} state
  * @param {{ evaluations: number, seconds: number | null }} budget
@@ -127,11 +179,30 @@ function leftSeconds(state, budget) {
   if (!last || state.episodes.length < 2) {
     return null;
   }
-  const earlier = state.episodes.at(Math.max(0, state.episodes.length - 1 - RATE_EPISODES)) ?? last;
+  const earlier = firstWith(state.episodes, last.evaluations * (1 - SHARE_OF_RATE)) ?? last;
   const seconds = last.elapsedSeconds - earlier.elapsedSeconds;
   const evaluations = last.evaluations - earlier.evaluations;
   const ofEvaluations = evaluations > 0 ? ((budget.evaluations - last.evaluations) * seconds) / evaluations : Infinity;
   const ofSeconds = budget.seconds === null ? Infinity : budget.seconds - last.elapsedSeconds;
   const left = Math.min(ofEvaluations, ofSeconds);
   return Number.isFinite(left) ? Math.max(0, left) : null;
+}
+
+/**
+ * The first episode after `evaluations`, found by halving.
+ *
+ * @param {import("../ui/growing-list.js").GrowingList<import("./run-state.js").Episode>} episodes in order
+ * @param {number} evaluations
+ */
+function firstWith(episodes, evaluations) {
+  let [low, high] = [0, episodes.length - 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((episodes.at(middle)?.evaluations ?? 0) < evaluations) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return episodes.at(low);
 }

@@ -78,7 +78,8 @@
  * @property {boolean} feasible
  * @property {number[]} peak_bytes [devices]
  * @property {number} evaluations
- * @property {number} wall_seconds
+ * @property {number} wall_seconds without the baselines
+ * @property {string} [ended_by] why step times could not be measured any more; missing where nothing ended it so
  * @property {number} lower_bound_us
  * @property {string | null} [policy] the name on the card of the policy that it started from
  * @property {number[]} device_of_group −1 for a group on several

@@ -86,7 +86,7 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 def run_context(run: Run) -> dict[str, object]:
     """Context of its page: run, result (`result_of`), has_two_placements, simplest_first, is_example, example_seconds,
-    graph, project, policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_count,
+    graph, project, policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_names,
     download_stem (of names of files), loading and loading_simplest (`loading_of`), version.
     """
     run_json = run_to_json(run)
@@ -103,7 +103,7 @@ def run_context(run: Run) -> dict[str, object]:
         "policy_fit": policy_fit(run),
         "method_labels": method_labels(),
         "methods_from_a_start": methods_from_a_start(),
-        "baseline_count": len(BASELINES),
+        "baseline_names": [method_labels().get(name, name) for name in BASELINES],
         "download_stem": stem_of(run.graph),
         "loading": loading_of(run, simplest=False),
         "loading_simplest": loading_of(run, simplest=True),
