@@ -89,6 +89,7 @@ from engine.graphs.reading_options import (
     tags_of_text,
     tags_text,
 )
+from engine.measuring.calibrating.calibration import require_idle
 from engine.measuring.calibrating.machine import calibrate
 from engine.measuring.device_process import most_processes
 from engine.measuring.many import GraphToMeasure, measure_many
@@ -438,6 +439,7 @@ __all__ = [
     "read_policy",
     "require_can_split",
     "require_drawable",
+    "require_idle",
     "require_measurable",
     "require_placeable",
     "require_room_for_variables",

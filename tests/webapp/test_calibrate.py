@@ -25,6 +25,20 @@ JSON = {"accept": "application/json"}
 CLUSTER = api.parse_cluster(json.dumps(MACHINE))
 BUSY = "calibrate: the machine was busy; allowed: at most 20 %, on an idle machine"
 
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+
+
+def test_a_busy_machine_is_refused_at_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (900.0, 0.0, 0.0))
+    answer = client.post("/calibrations/", headers=JSON)
+    assert answer.status_code == 409
+    assert answer.json()["errors"][""][0].startswith("calibrate: the machine is busy with other work: a load of 900.0")
+    assert not Calibration.objects.exists()
+
+
 Calibrating = Callable[..., api.Cluster]
 
 

@@ -5,6 +5,7 @@ own, so bytes really move between them. Nothing of a user's is run.
 """
 
 import datetime
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from engine.measuring.calibrating.checking import CHECKS, CheckGraph, checked
 from engine.measuring.calibrating.fitting import Times, TrialWork, figure
 from engine.measuring.calibrating.trials import OpSize
 from engine.measuring.this_machine import machine_words
+from engine.number_words import counted
 from engine.simulator.batches import usable_cores
 
 KIND = "this-CPU"
@@ -37,6 +39,8 @@ CALIBRATING = "measuring this machine"
 CALIBRATING_LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=1800.0)
 MOST_NOISE = 0.2
 """by which rounds of one computation may differ: on a busier machine the figures would mean nothing"""
+MOST_LOAD = 0.5
+"""processes that are ready to run, of each processor, when it begins"""
 SHARED = 0.5
 """transfers that delay each other by more of their time than this wait for each other in the model"""
 
@@ -54,11 +58,13 @@ def calibrate_processors(
 
     `rounds` over all trials give each figure its range; `checks` are graphs whose steps correct the times of ops and
     give the error band; without them there is neither. `pulse` is called several times a second; what it raises ends
-    the child. Raises SettingsError on a machine with one processor, where no network namespace can be made, or where
-    rounds of one computation differ by more than `most_noise`, a share.
+    the child. Raises SettingsError on a machine with one processor, on a busy one, where no network namespace can be
+    made, or where rounds of one computation differ by more than `most_noise`, a share; infinite: any machine will do.
     """
     require_rounds(rounds)
     _require_processors()
+    if most_noise < np.inf:
+        require_idle()
     names = [f"/device:CPU:{index}" for index in range(DEVICES)]
     order: dict[str, Json] = {"devices": [*names], "threads": 1, "rounds": rounds, "steps": STEPS}
     with child_results(
@@ -88,6 +94,18 @@ def _require_processors() -> None:
     if usable_cores() < DEVICES:
         what = f"the {DEVICES} devices would share this machine's one processor"
         raise SettingsError(what, where="calibrate", allowed=f"a machine with at least {DEVICES} processors")
+
+
+def require_idle() -> None:
+    """Raise SettingsError on a machine that is busy already: work that goes on slows all rounds alike, which no
+    difference between them shows.
+    """
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    most = processors * MOST_LOAD
+    if load > most:
+        what = f"the machine is busy with other work: a load of {load:.1f} on {counted(processors, 'processor')}"
+        allowed = f"at most {most:g} in the last minute, on an idle machine"
+        raise SettingsError(what, where="calibrate", allowed=allowed)
 
 
 def require_quiet(times: Times, most_noise: float) -> None:

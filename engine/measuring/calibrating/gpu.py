@@ -29,6 +29,7 @@ from engine.measuring.calibrating.calibration import (
     contention_of,
     figures_of,
     link_figures_of,
+    require_idle,
     require_quiet,
     require_rounds,
     today,
@@ -76,6 +77,8 @@ def calibrate_gpus(
     gpus = gpus_here(limits)
     if not gpus:
         raise SettingsError("torch finds no GPU here", where="device", allowed="cpu", field="device")
+    if most_noise < np.inf:
+        require_idle()
     times = trial_times(("cuda:0", "cpu"), rounds, sizes, limits, report_progress, pulse, with_ops=True)
     require_quiet(times, most_noise)
     between = None

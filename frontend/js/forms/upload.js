@@ -164,4 +164,8 @@ function showError(form, text) {
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = text === "";
   setText(box, errorSentence(text));
+  if (text !== "") {
+    box.focus({ preventScroll: true });
+    box.scrollIntoView({ block: "nearest" });
+  }
 }

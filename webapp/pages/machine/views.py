@@ -86,7 +86,7 @@ def detail(request: HttpRequest) -> HttpResponse:
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
     """Calibrate this machine."""
-    page, fault = redirect("machine:page"), _place_fault()
+    page, fault = redirect("machine:page"), _place_fault() or _busy_fault()
     if fault:
         return conflict(request, fault, page)
     return page if lifecycle.start_calibration() is not None else conflict(request, UNDER_WAY, page)
@@ -104,6 +104,15 @@ def _place_fault() -> str:
     """Why there is no place for a calibration; empty if there is one."""
     try:
         require_place()
+    except api.SettingsError as error:
+        return str(error)
+    return ""
+
+
+def _busy_fault() -> str:
+    """Why this is no time for a calibration, on the machine of the web server, where its worker is too."""
+    try:
+        api.require_idle()
     except api.SettingsError as error:
         return str(error)
     return ""

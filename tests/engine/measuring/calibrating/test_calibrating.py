@@ -110,6 +110,26 @@ def test_a_busy_machine_is_refused() -> None:
     calibration.require_quiet(times, 0.4)
 
 
+@pytest.mark.parametrize(("load", "is_idle"), [(9.0, False), (1.1, False), (1.0, True), (0.0, True)])
+def test_a_machine_that_is_busy_all_the_time_is_refused_before_anything_runs(
+    load: float, is_idle: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rounds are alike, since other work slows them all."""
+
+    def begin(*_: object, **__: object) -> None:
+        raise AssertionError("it begins")
+
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(calibration, "usable_cores", lambda: 2)
+    monkeypatch.setattr(calibration, "child_results", begin)
+    with pytest.raises(AssertionError if is_idle else SettingsError) as raised:
+        api.calibrate(device="cpu")
+    if load == 9.0:
+        what = "calibrate: the machine is busy with other work: a load of 9.0 on 2 processors"
+        assert str(raised.value) == f"{what}; allowed: at most 1 in the last minute, on an idle machine"
+
+
 @pytest.mark.parametrize("second_round", [1.0, 2.0])
 def test_a_machine_that_becomes_busy_while_it_runs_steps_is_refused(
     second_round: float, tiny_cnn_path: Path, monkeypatch: pytest.MonkeyPatch
