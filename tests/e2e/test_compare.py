@@ -14,8 +14,11 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
     create_project(page, "Comparison")
     upload(page, training_graph)
     page.get_by_role("link", name="Compare methods").click()
+    policy = page.get_by_label("Apply a policy")
+    expect(policy).to_be_visible()
     for chosen in ("auto", "placeto"):
         page.locator(f"input[name=methods][value={chosen}]").uncheck()
+    expect(policy).to_be_hidden()  # none of the others takes one
     page.get_by_label("Evaluations", exact=True).fill("60")
     page.get_by_label("Seeds", exact=True).fill("2")
     expect(part(page, "summary")).to_have_text(

@@ -34,6 +34,7 @@ export function enhanceComparisonForm(form) {
       seeds: Number(data.get("seeds")),
       evaluations: Number(data.get("evaluations")),
     };
+    showPolicy(form);
     const isWrong = Object.keys(wrongEntries(form)).length > 0 || (devices?.described.error ?? "") !== "";
     setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : comparisonWords(chosen));
   };
@@ -50,6 +51,17 @@ export function enhanceComparisonForm(form) {
     update();
   });
   update();
+}
+
+/**
+ * A policy is for the methods that take one: where none of these is chosen, the form offers and sends none.
+ *
+ * @param {HTMLFormElement} form
+ */
+function showPolicy(form) {
+  const taken = form.querySelector("[data-takes-a-policy] input[name=methods]:checked") !== null;
+  find(form, "select[name=policy]", HTMLSelectElement).disabled = !taken;
+  find(form, "[data-part=policy]", HTMLElement).hidden = !taken;
 }
 
 if (typeof document !== "undefined") {
