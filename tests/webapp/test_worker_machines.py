@@ -92,7 +92,7 @@ def test_its_page_shows_what_was_measured(client: Client) -> None:
     assert "This machine has not been measured" in page
     assert '<h3 class="name">gpu-1</h3>' in page
     assert "1 × another processor</strong>, measured on 2026-01-31." in page
-    assert "Forms offer it as the kind “Machine gpu-1”, with 2 devices." in page
+    assert "Forms offer it under “Machine and links” as “Machine gpu-1”, with 2 devices." in page
     assert "<strong>200</strong>" in page
     assert client.get("/machine/").context["others"][0].host == "gpu-1"
 

@@ -43,8 +43,9 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
         "cluster": Word(
             "Devices",
-            "The devices on which the graph shall run. They are modelled: you need none of them here. For several "
-            "kinds or other links, describe the cluster yourself, such as 2xK80+2xV100.",
+            "The devices on which the graph shall run. They are modelled: you need none of them here. Give rows of "
+            "them, or the same as text: 2xA100:80GiB+cpu@nvlink is two A100 with 80 GiB each and a CPU, linked by "
+            "NVLink.",
         ),
         "contention": Word(
             "Links",
