@@ -88,6 +88,9 @@ def test_run_again_keeps_all_that_the_run_asked_for(client: Client, ready_graph:
     comparison = form_of(client, f"/graphs/{ready_graph.id}/compare/?run={run.id}", "form")
     kept = {name: comparison[name].value() for name in ("cluster", "evaluations", "seconds", "drop_devices")}
     assert kept == {name: values[name] for name in kept}
+    assert "has been deleted" not in client.get(again).content.decode()
+    Run.objects.filter(id=run.id).update(policy_name="quick", policy_digest="0" * 64)
+    assert "The policy of that run, quick, has been deleted" in client.get(again).content.decode()
     for odd in ("nonsense", str(ready_graph.id)):
         assert form_of(client, f"/graphs/{ready_graph.id}/?run={odd}", "run_form")["cluster"].value() == "8xT4"
 

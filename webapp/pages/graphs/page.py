@@ -35,14 +35,13 @@ def graph_or_404(graph_id: uuid.UUID) -> Graph:
     return row_or_404(Graph.objects.select_related("project"), graph_id, "graph")
 
 
-def first_values_of(graph: Graph, request: HttpRequest) -> dict[str, Any]:
-    """The first values of the form of a run: those of the run in the address, `?run=`, or the devices used last."""
-    run = run_in_address(graph, request)
+def first_values_of(graph: Graph, run: Run | None) -> dict[str, Any]:
+    """The first values of the form of a run: those of `run`, or the devices used last."""
     return first_values.of_project(graph.project) if run is None else first_values.of_run(run)
 
 
 def run_in_address(graph: Graph, request: HttpRequest) -> Run | None:
-    """The run on `graph` that the address names, if it is still there."""
+    """The run on `graph` that the address names, `?run=`, if it is still there."""
     try:
         run_id = uuid.UUID(request.GET.get("run", ""))
     except ValueError:
@@ -60,12 +59,14 @@ def graph_page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, newest and earlier (readings of its file), project, progress, lines (a page of runs),
-    has_methods, upload_limit_bytes; the forms run_form, begin_form, again_form, profile_form; profiles, measurements,
+    has_methods, upload_limit_bytes; the forms run_form (as the run in the
+    address, whose policy may be the lost_policy), begin_form, again_form, profile_form; profiles, measurements,
     can_be_measured; and of the reading summary, facts, shares, unknown, notes, cpu_ops, gpu_ops, fixed_ops,
     drop_devices_label, asked_tables and other_tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
+    again = run_in_address(graph, request)
     tables = tables_of(summary, again_form.id_for_trips)
     context = {
         "graph": graph,
@@ -82,7 +83,8 @@ def graph_page(
         "one_device": one_device_of(summary),
         "op_rest": api.OP_REST_US,
         "progress": graph.progress(),
-        "run_form": run_form or RunForm(initial=first_values_of(graph, request)),
+        "run_form": run_form or RunForm(initial=first_values_of(graph, again)),
+        "lost_policy": again.policy_name if again is not None and again.policy is None else "",
         "asked_tables": [table for table in tables if table.is_asked],
         "other_tables": [table for table in tables if not table.is_asked],
         "again_form": again_form,
