@@ -51,6 +51,10 @@ def test_this_machine_is_chosen_as_a_whole_and_its_run_is_measured(page: Page, t
     page.wait_for_url("**/runs/*/")
     expect_status(page, "done")
     expect(page.locator("p.lead")).to_contain_text("2 × this-CPU (measured 2026-01-31)")
+    page.get_by_role("link", name="Run again").click()
+    expect(page.get_by_label("As text", exact=True)).to_have_value("this-machine")
+    expect(page.get_by_label("Evaluations", exact=True)).to_have_value("50")
+    page.go_back()
     measure_beside_others(page)
 
 

@@ -32,7 +32,7 @@ JSON = {"accept": "application/json"}
 @pytest.fixture(autouse=True)
 def _every_file_is_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check starts a process, which is not what these tests are about."""
-    monkeypatch.setattr(api, "check_upload", lambda *_: None)
+    monkeypatch.setattr(api, "check_upload", lambda *_: ())
 
 
 def expect_unavailable(response: Any, words: str) -> None:
