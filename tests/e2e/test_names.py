@@ -51,9 +51,7 @@ def test_layers_have_their_own_names_on_the_page_and_the_files_names_on_hover_in
     open_tab(page, "Ops")
     found.click()
     expect(page.locator("[data-step=chosen-words]")).to_contain_text("lstm_1/while/lstm_cell_1/Tanh (MatMul)")
-    rows_of_file = csv.DictReader(
-        io.StringIO(page.request.get(f"{address_of(page)}exports/chain.csv").text())
-    )
+    rows_of_file = csv.DictReader(io.StringIO(page.request.get(f"{address_of(page)}exports/chain.csv").text()))
     assert {row["name"].split(":")[0]: row["short_name"] for row in rows_of_file}[
         loop
     ] == "lstm_1/while/lstm_cell_1/Tanh"
