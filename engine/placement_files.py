@@ -100,7 +100,7 @@ def simulated_step(prepared: PreparedGraph, cluster: Cluster, placement: Json) -
 def trace(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Json:
     """The timeline of one placement {op: device} as a Chrome trace."""
     timeline = simulated_step(prepared, cluster, placement)
-    return timeline_to_trace(timeline, prepared.graph, prepared.costs, cluster)
+    return timeline_to_trace(timeline, prepared.graph, prepared.costs, cluster, prepared.short_names().of_op)
 
 
 def read_placement(

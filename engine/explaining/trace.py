@@ -17,7 +17,8 @@ WORDS = {
 
 def explained_trace(session: Session, explanation: Explanation) -> Json:
     """The trace of `simulate --trace` with one more process: a track of idle times for each device."""
-    trace = timeline_to_trace(explanation.timeline, session.prepared.graph, session.prepared.costs, session.cluster)
+    prepared, names = session.prepared, session.short_names.of_op
+    trace = timeline_to_trace(explanation.timeline, prepared.graph, prepared.costs, session.cluster, names)
     assert isinstance(trace, dict) and isinstance(trace["traceEvents"], list)
     return trace | {"traceEvents": [*trace["traceEvents"], *_idle_events(session, explanation)]}
 

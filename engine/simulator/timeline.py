@@ -1,5 +1,6 @@
 """The timeline of one step: spans of ops and transfers, which waited for which, memory; and its Chrome trace."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -151,17 +152,27 @@ class Timeline:
         return np.divide(idle, self.step_time_us, out=np.ones_like(idle), where=self.step_time_us > 0)
 
 
-def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Json:
-    """The timeline as Chrome trace JSON for Perfetto: devices and links as tracks, memory as counters, times in µs."""
+def timeline_to_trace(
+    timeline: Timeline,
+    graph: ComputationGraph,
+    costs: Costs,
+    cluster: Cluster,
+    short_names: Sequence[str] | None = None,
+) -> Json:
+    """The timeline as Chrome trace JSON for Perfetto: devices and links as tracks, memory as counters, times in µs.
+
+    Spans have the `short_names` [ops] of their ops; where one is shorter, the name in the file is among the details.
+    """
     events: list[Json] = []
     for process, name in ((DEVICES_PROCESS, "devices"), (LINKS_PROCESS, "links"), (MEMORY_PROCESS, "memory")):
         events.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
         events.append({"ph": "M", "pid": process, "name": "process_sort_index", "args": {"sort_index": process}})
-    names = [device.name for device in cluster.devices]
-    events += [_thread_name(DEVICES_PROCESS, index, name) for index, name in enumerate(names)]
-    events += _op_events(timeline, graph, costs)
-    events += _transfer_events(timeline, graph, cluster)
-    for name, curve in zip(names, timeline.memory, strict=True):
+    devices = [device.name for device in cluster.devices]
+    events += [_thread_name(DEVICES_PROCESS, index, name) for index, name in enumerate(devices)]
+    names = _activity_names(timeline, graph.op_names if short_names is None else short_names)
+    events += _op_events(timeline, graph, costs, names)
+    events += _transfer_events(timeline, graph, cluster, names)
+    for name, curve in zip(devices, timeline.memory, strict=True):
         events += [
             {"ph": "C", "pid": MEMORY_PROCESS, "name": name, "ts": time_us, "args": {"bytes": held}}
             for time_us, held in zip(curve.time_us.tolist(), curve.bytes.tolist(), strict=True)
@@ -177,16 +188,15 @@ def _thread_name(process: int, thread: int, name: str) -> Json:
     return {"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": {"name": name}}
 
 
-def _activity_names(timeline: Timeline, graph: ComputationGraph) -> list[str]:
+def _activity_names(timeline: Timeline, op_names: Sequence[str]) -> list[str]:
     """[ops + transfers] names of ops; transfers as `op:output`, signals as `^op`, as TensorFlow writes them."""
-    names = list(graph.op_names)
+    names = list(op_names)
     for op, output in zip(timeline.transfers.op.tolist(), timeline.transfers.output.tolist(), strict=True):
         names.append(f"^{names[op]}" if output == CONTROL else f"{names[op]}:{output}")
     return names
 
 
-def _op_events(timeline: Timeline, graph: ComputationGraph, costs: Costs) -> list[Json]:
-    names = _activity_names(timeline, graph)
+def _op_events(timeline: Timeline, graph: ComputationGraph, costs: Costs, names: Sequence[str]) -> list[Json]:
     critical = set(timeline.critical_path.tolist())
     events: list[Json] = []
     for op, (device, start_us, end_us, awaited, source) in enumerate(
@@ -204,16 +214,22 @@ def _op_events(timeline: Timeline, graph: ComputationGraph, costs: Costs) -> lis
             "critical": op in critical,
             "time source": CostSource(source).name.lower(),
         }
+        details |= _whole_name(graph, op, names)
         if awaited != NOT_WAITED:
             details["waited for"] = names[awaited]
         events.append(_span(DEVICES_PROCESS, device, names[op], start_us, end_us, details))
     return events
 
 
-def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> list[Json]:
+def _whole_name(graph: ComputationGraph, op: int, names: Sequence[str]) -> dict[str, Json]:
+    """The op's name in the file, for the details of a span; empty where its span has it."""
+    return {"op": graph.op_names[op]} if names[op] != graph.op_names[op] else {}
+
+
+def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Cluster, names: Sequence[str]) -> list[Json]:
     """The transfers' spans, one track a channel; without channels they overlap and are asynchronous spans."""
     transfers = timeline.transfers
-    names, devices = _activity_names(timeline, graph), [device.name for device in cluster.devices]
+    devices = [device.name for device in cluster.devices]
     critical = set(timeline.critical_path.tolist())
     tracks: dict[tuple[int, ...], int] = {}
     events: list[Json] = []
@@ -227,6 +243,7 @@ def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Clust
             "from": devices[source],
             "to": ", ".join(devices[device] for device in to),
             "critical": graph.op_count + index in critical,
+            **_whole_name(graph, int(transfers.op[index]), names),
         }
         if transfers.trips[index] != 1:
             details["times"] = int(transfers.trips[index])

@@ -82,3 +82,16 @@ def test_memory_is_a_counter_a_device() -> None:
         ("/device:GPU:1", 20, 1000),
         ("/device:GPU:1", 21, 0),
     ]
+
+
+def test_spans_have_short_names_and_the_name_in_the_file_among_their_details() -> None:
+    graph, costs = graph_of(OPS)
+    cluster = cluster_of(2, Contention.BUS)
+    timeline = Simulator(graph, costs, cluster).timeline(np.array([0, 1, 1], dtype=np.int32))
+    trace: Any = timeline_to_trace(timeline, graph, costs, cluster, ["image", "b", "c"])
+    assert [name for _, name, _, _ in spans(trace, 1)] == ["image", "b", "c"]
+    assert sorted(name for _, name, _, _ in spans(trace, 2)) == ["^image", "image:0"]
+    whole = {event["name"]: event["args"].get("op") for event in trace["traceEvents"] if event["ph"] == "X"}
+    assert whole == {"image": OPS[0].name, "image:0": OPS[0].name, "^image": OPS[0].name, "b": None, "c": None}
+    waits = next(event for event in trace["traceEvents"] if event["name"] == "b")
+    assert waits["args"]["waited for"] == "image:0"
