@@ -86,7 +86,7 @@ def test_the_longest_groups_stand_first_and_stay_where_they_are(page: Page, tmp_
     order = rows.all_text_contents()
     assert order == ["op0", *(f"op{number}" for number in range(last, last - ROWS_AT_FIRST + 1, -1))]
 
-    part(page, "player").locator("[data-player=first]").click()
+    part(page, "player").locator("[data-player=last]").click()
     part(page, "player").locator("[data-player=play]").click()
     expect(part(page, "player")).to_have_attribute("data-mode", "paused")
     expect(part(page, "step")).to_have_attribute("data-state", "ready")
