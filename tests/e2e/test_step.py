@@ -203,10 +203,10 @@ def several_groups_are_locked_and_moved(page: Page) -> None:
     rows.nth(3).click(modifiers=["Shift"])
     rows.nth(5).click(modifiers=["Control"])
     expect(part(page, "chosen")).to_contain_text("4 groups selected")
-    expect(page).to_have_url(re.compile(r"group=\d+(,\d+){3}#groups$"))
+    expect(page).to_have_url(re.compile(r"group=\d+(,\d+){3}&lock=\d+#groups$"))
     page.wait_for_timeout(500)  # what a person does after a rest is another step of the history
     rows.nth(6).click()
-    expect(page).to_have_url(re.compile(r"group=\d+#groups$"))
+    expect(page).to_have_url(re.compile(r"group=\d+&lock=\d+#groups$"))
     page.go_back()
     expect(part(page, "chosen")).to_contain_text("4 groups selected")
     stays = rows.nth(1).locator("td").first.inner_text()
