@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine import VERSION
+from engine.block_view import BlockView
 from engine.child.machine_memory import machine_memory_bytes
 from engine.child.own_memory import is_out_of_memory, limited_memory
 from engine.child.parent import Limits, Pulse, ReportProgress, kills_for_memory, no_pulse
@@ -302,6 +303,7 @@ __all__ = [
     "TRIVIAL_BASELINES",
     "VERSION",
     "Baseline",
+    "BlockView",
     "Budget",
     "ChangedSetting",
     "Checkpoint",

@@ -46,7 +46,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
     ("engine.run",),
-    ("engine.policy_training", "engine.explaining", "engine.flat_view", "engine.placement_files"),
+    ("engine.policy_training", "engine.explaining", "engine.flat_view", "engine.block_view", "engine.placement_files"),
     ("engine.zoo",),
     ("engine.placers",),
     ("engine.policies",),

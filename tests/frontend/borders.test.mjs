@@ -16,7 +16,7 @@ const modules = new Map(
 );
 
 /** The folders of js/, from the top: a lower one never imports a higher one. */
-const FLOORS = ["pages", "forms", "decisions", "compare", "ops", "step", "chart", "graph", "drawing", "run", "jobs", "ui"];
+const FLOORS = ["pages", "forms", "decisions", "compare", "ops", "blocks", "step", "chart", "graph", "drawing", "run", "jobs", "ui"];
 
 /** @type {Map<string, string>} */
 const templates = new Map(

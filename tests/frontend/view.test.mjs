@@ -9,7 +9,7 @@ import { baseline, episode } from "./events.mjs";
 const LABELS = { single_device: "One device" };
 
 test("a view survives its address", () => {
-  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", groups: [3, 12, 7], opened: ["a/b", "<b>&=?"], locked: [2, 5, 6, 7], drawn: /** @type {const} */ ("ops") };
+  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", groups: [3, 12, 7], opened: ["a/b", "<b>&=?"], locked: [2, 5, 6, 7], drawn: /** @type {const} */ ("ops"), blocks: [3, 17] };
   assert.deepEqual({ ...viewOf(searchOf(view)) }, view);
 });
 

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from engine import api
 from webapp.graphs.models import Graph
@@ -17,15 +17,25 @@ MOST_OPS_KEPT = 400_000
 """of all sessions that are kept warm; a session needs some 500 bytes an op"""
 
 
-class WarmSessions:
+class OfOps(Protocol):
+    """What is made of a graph, and as large as that."""
+
+    @property
+    def op_count(self) -> int: ...
+
+
+Made = TypeVar("Made", bound=OfOps)
+
+
+class WarmSessions(Generic[Made]):
     """The sessions that were used last. Threads share them; what two ask for at once is made once."""
 
     def __init__(self, most_ops: int) -> None:
         self._most_ops = most_ops
-        self._sessions: OrderedDict[Hashable, Future[api.Session]] = OrderedDict()
+        self._sessions: OrderedDict[Hashable, Future[Made]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], api.Session]) -> api.Session:
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The session of `key`, made by `make` if it is not there. What `make` raises is kept for nobody."""
         with self._lock:
             future = self._sessions.get(key)
@@ -37,13 +47,13 @@ class WarmSessions:
             self._make(key, future, make)
         return future.result()
 
-    def ready(self, key: Hashable) -> api.Session | None:
+    def ready(self, key: Hashable) -> Made | None:
         """The session of `key` if it is there, without waiting for it."""
         with self._lock:
             future = self._sessions.get(key)
         return future.result() if future is not None and future.done() and future.exception() is None else None
 
-    def _make(self, key: Hashable, future: "Future[api.Session]", make: Callable[[], api.Session]) -> None:
+    def _make(self, key: Hashable, future: "Future[Made]", make: Callable[[], Made]) -> None:
         try:
             future.set_result(make())
         except BaseException as error:
@@ -65,7 +75,8 @@ class WarmSessions:
             del self._sessions[key]
 
 
-_warm = WarmSessions(MOST_OPS_KEPT)
+_warm: WarmSessions[api.Session] = WarmSessions(MOST_OPS_KEPT)
+_blocks: WarmSessions[api.BlockView] = WarmSessions(MOST_OPS_KEPT)
 
 
 class OnACluster(Protocol):
@@ -95,6 +106,12 @@ def prepared_and_cluster_of(row: OnACluster) -> tuple[api.PreparedGraph, api.Clu
     """The row's graph and cluster, of any size: those of its session, if that is warm."""
     session = _warm.ready(_key_of(row))
     return (prepared_of(row.graph), row.cluster_value) if session is None else (session.prepared, session.cluster)
+
+
+def blocks_of(graph: Graph) -> api.BlockView:
+    """The blocks of a graph, of which one is opened after the other. Raises LimitError for one that is too large."""
+    require_explainable(graph.op_count or 0)
+    return _blocks.get((graph.id, graph.finished_at), lambda: api.BlockView(prepared_of(graph)))
 
 
 def _key_of(row: OnACluster) -> Hashable:

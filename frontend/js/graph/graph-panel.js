@@ -186,6 +186,11 @@ export class GraphPanel {
     this.#fillPicture();
   }
 
+  /** @returns {Acts["onDrag"]} for other pictures of the graph: a person drags a group out of its place */
+  get onDrag() {
+    return this.#acts.onDrag;
+  }
+
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the canvas */
   drawOn(surface) {
     this.#view?.drawOn(surface);

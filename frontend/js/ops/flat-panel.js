@@ -1,8 +1,10 @@
 /**
- * The choice between the picture of the groups and that of all ops, in the card of a graph. A graph with more groups than
- * Cytoscape draws smoothly has its groups in a flat picture too.
+ * The choice between the pictures of the blocks, of the groups and of all ops, in the card of a graph. A graph with more
+ * groups than Cytoscape draws smoothly has its groups in a flat picture too.
  */
 
+import { BlocksPanel } from "../blocks/blocks-panel.js";
+import { firstPicture } from "../blocks/first-picture.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { choice, chosenGroup } from "../run/page-state.js";
 import { MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
@@ -17,7 +19,7 @@ import { Tip } from "../ui/tip.js";
 
 const HINT = "Select an op to see its edges, its group and what moving that changes.";
 
-/** @typedef {"groups" | "ops"} Drawn */
+/** @typedef {import("../run/view.js").Drawn} Drawn */
 /** @typedef {import("../step/step.js").OpNames} OpNames */
 
 export class FlatPanel {
@@ -41,6 +43,12 @@ export class FlatPanel {
   #table = null;
   /** @type {ArrayLike<number> | null} [ops] where groups are on several devices, once the step says so */
   #deviceOfNode = null;
+  /** @type {BlocksPanel | null} */
+  #blocks = null;
+  /** @type {Promise<boolean> | null} whether the blocks have a drawing */
+  #blocksLoaded = null;
+  /** Whether the blocks have none, so that the groups are shown. */
+  #lacksBlocks = false;
   #tip = new Tip();
   #words = element("p", { class: "hint name flat-words", role: "status" });
   #list = element("div", { "data-part": "ops", hidden: true });
@@ -67,7 +75,7 @@ export class FlatPanel {
     this.#stage.after(this.#words);
     this.#part("groups").after(this.#list);
     for (const button of this.#choice.querySelectorAll("button")) {
-      button.addEventListener("click", () => store.set({ drawn: button.dataset.drawn === "ops" ? "ops" : "groups" }));
+      button.addEventListener("click", () => store.set({ drawn: /** @type {Drawn} */ (button.dataset.drawn) }));
     }
     store.subscribe(["op"], (state) => this.#showChosenOp(state));
     store.subscribe(["placed", "facts"], ({ op }) => this.#showOp(op));
@@ -81,7 +89,8 @@ export class FlatPanel {
 
   /** @returns {Drawn} */
   get #drawn() {
-    return this.#store.state.drawn;
+    const drawn = this.#store.state.drawn || (this.#choice.hidden ? "groups" : firstPicture(this.#groups));
+    return drawn === "blocks" && this.#lacksBlocks ? "groups" : drawn;
   }
 
   async #draw() {
@@ -91,7 +100,9 @@ export class FlatPanel {
       button.setAttribute("aria-pressed", String(button.dataset.drawn === drawn));
     }
     this.#showParts();
-    if (drawn === "groups" && this.#groups.length <= MOST_GROUPS_DRAWN) {
+    if (drawn === "blocks") {
+      await this.#drawBlocks();
+    } else if (drawn === "groups" && this.#groups.length <= MOST_GROUPS_DRAWN) {
       this.#panel.replacePicture(null);
       if (begins || !this.#stage.querySelector(":scope > .graph-canvas")) {
         await this.#panel.draw();
@@ -99,6 +110,38 @@ export class FlatPanel {
     } else {
       await this.#drawFlat(drawn);
     }
+  }
+
+  async #drawBlocks() {
+    const host = this.#hostOf("blocks");
+    try {
+      this.#blocks ??= this.#makeBlocks(host);
+      this.#blocksLoaded ??= this.#blocks.load();
+      const isDrawn = await this.#blocksLoaded;
+      if (!isDrawn) {
+        this.#lacksBlocks = true;
+        await this.#draw();
+      } else if (this.#drawn === "blocks") {
+        this.#panel.replacePicture(this.#blocks.picture);
+      }
+    } catch (error) {
+      this.#blocksLoaded = null;
+      showFailure(host, "The blocks are not drawn here; the table lists the groups.", error, () => this.#draw());
+    }
+  }
+
+  /** @param {HTMLElement} host */
+  #makeBlocks(host) {
+    const kind = this.#root.querySelector("select[data-part=kind]");
+    const onDrag = this.#panel.onDrag ?? null;
+    const blocks = new BlocksPanel(host, String(this.#choice.dataset.blocks), this.#groups, this.#looks, this.#store, kind instanceof HTMLSelectElement ? kind : null, {
+      onDrag,
+      onFailure: (words) => setText(blocks.words, words),
+    });
+    this.#stage.after(blocks.words);
+    host.setAttribute("role", "application");
+    host.setAttribute("aria-label", "Blocks of the graph: layers and modules. The tables have the same content. Arrow keys go from block to block, Enter opens or closes the chosen one, Escape closes the one around it; plus and minus zoom, 0 shows all, Shift and arrow keys pan.");
+    return blocks;
   }
 
   /** @param {Drawn} drawn */
@@ -275,14 +318,15 @@ export class FlatPanel {
   }
 
   #showParts() {
-    const isFlat = this.#drawn === "ops" || this.#groups.length > MOST_GROUPS_DRAWN;
+    const isFlat = this.#drawn !== "groups" || this.#groups.length > MOST_GROUPS_DRAWN;
     this.#stage.querySelector(":scope > .graph-canvas")?.toggleAttribute("hidden", isFlat);
     for (const host of this.#stage.querySelectorAll(".flat-canvas")) {
       host.toggleAttribute("hidden", !isFlat || host.getAttribute("data-drawn") !== this.#drawn);
     }
     this.#tip.hide();
     this.#words.hidden = this.#drawn !== "ops";
-    this.#choice.closest("section")?.setAttribute("data-drawn", isFlat ? "flat" : "groups");
+    this.#blocks?.words.toggleAttribute("hidden", this.#drawn !== "blocks");
+    this.#choice.closest("section")?.setAttribute("data-drawn", this.#drawn === "blocks" ? "blocks" : isFlat ? "flat" : "groups");
     this.#showList(this.#drawn === "ops" && this.#listsOps);
   }
 

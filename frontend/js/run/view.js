@@ -16,15 +16,20 @@ import { groupsOfRanges, LONGEST_IN_ADDRESS, partsOfToken, rangesOf } from "./mo
  * @property {readonly number[]} groups the selected groups; the last one is the chosen one
  * @property {readonly string[]} opened the opened scopes
  * @property {readonly number[]} locked groups that no move changes
- * @property {"groups" | "ops"} drawn what the picture of the graph shows
+ * @property {Drawn | ""} drawn what the picture of the graph shows; empty: what suits the graph
+ * @property {readonly number[]} blocks the open blocks, where the picture shows blocks
+ *
+ * @typedef {"blocks" | "groups" | "ops"} Drawn
  */
 
 /** @type {View} */
-export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), locked: Object.freeze([]), drawn: "groups" });
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), locked: Object.freeze([]), drawn: "", blocks: Object.freeze([]) });
 
 /** A name, which is untrusted text, then nothing or one more part. */
 const NAME = /^[a-z]+(-[\w-]{1,100})?$/;
 const MOST_OPENED = 50;
+/** @type {readonly Drawn[]} */
+const PICTURES = Object.freeze(["blocks", "groups", "ops"]);
 /** Of more selected groups an address names the chosen one alone: servers refuse addresses of some thousand characters. */
 const MOST_SELECTED = 400;
 
@@ -41,8 +46,9 @@ export function viewOf(search) {
     against: tokenOf(fields.get("against")),
     beside: fields.get("beside") === "1",
     colour: nameOf(fields.get("colour")) ?? FIRST_VIEW.colour,
-    groups: Object.freeze(groupsOf(fields.getAll("group").join(","))),
-    drawn: fields.get("draw") === "ops" ? "ops" : FIRST_VIEW.drawn,
+    groups: Object.freeze(numbersOf(fields.getAll("group").join(","), MOST_SELECTED)),
+    drawn: PICTURES.find((each) => each === fields.get("draw")) ?? FIRST_VIEW.drawn,
+    blocks: Object.freeze(numbersOf(fields.getAll("blocks").join(","), MOST_OPENED)),
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
     locked: Object.freeze(groupsOfRanges(fields.get("lock") ?? "")),
   });
@@ -57,7 +63,7 @@ export function viewOf(search) {
  */
 export function searchOf(view, search = "") {
   const fields = new URLSearchParams(search);
-  for (const name of ["show", "against", "beside", "colour", "group", "open", "lock", "draw"]) {
+  for (const name of ["show", "against", "beside", "colour", "group", "open", "lock", "draw", "blocks"]) {
     fields.delete(name);
   }
   set(fields, "show", view.shown);
@@ -67,7 +73,8 @@ export function searchOf(view, search = "") {
   set(fields, "group", (view.groups.length > MOST_SELECTED ? view.groups.slice(-1) : view.groups).join(","));
   const locked = rangesOf(view.locked);
   set(fields, "lock", locked.length > LONGEST_IN_ADDRESS ? "" : locked);
-  set(fields, "draw", view.drawn === FIRST_VIEW.drawn ? "" : view.drawn);
+  set(fields, "draw", view.drawn);
+  set(fields, "blocks", view.blocks.slice(-MOST_OPENED).join(","));
   for (const scope of view.opened) {
     fields.append("open", scope);
   }
@@ -98,11 +105,12 @@ function set(fields, name, value) {
 
 /**
  * @param {string} text such as `3,7,12`
- * @returns {number[]} each group once; what is no group is left out
+ * @param {number} most
+ * @returns {number[]} each number once, the last ones; what is no number is left out
  */
-function groupsOf(text) {
-  const groups = text.split(",").filter((each) => /^\d{1,7}$/.test(each)).map(Number);
-  return [...new Set(groups)].slice(-MOST_SELECTED);
+function numbersOf(text, most) {
+  const numbers = text.split(",").filter((each) => /^\d{1,7}$/.test(each)).map(Number);
+  return [...new Set(numbers)].slice(-most);
 }
 
 /**

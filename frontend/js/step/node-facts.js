@@ -58,7 +58,7 @@ function cutPairs(step, nodeOfOp, count) {
  * @param {ArrayLike<number>} nodeOfOp [ops]
  * @param {number} count
  */
-function chainTimes(step, nodeOfOp, count) {
+export function chainTimes(step, nodeOfOp, count) {
   const times = new Float64Array(count);
   const [activities, starts, ends] = ["activity", "start_us", "end_us"].map((name) => step.array(`chain.${name}`));
   activities.forEach((activity, segment) => {

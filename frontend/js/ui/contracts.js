@@ -202,6 +202,28 @@
  *
  * @typedef {GroupGraph & OpenScope} ScopeGraph the content of `scope.json`
  *
+ * @typedef {object} BlockRow what is right in an opened block: a block, or an op
+ * @property {number | null} block its number; null: an op
+ * @property {number | null} op its index; null: a block
+ * @property {string} name without the names of the blocks around it; untrusted text
+ * @property {string} whole_name of an op its name in the file, of a block its path
+ * @property {number} members of a fold the number of its equal members; 0: no fold
+ * @property {number} first where its ops begin in the order of the blocks
+ * @property {number} ops
+ * @property {[string, number][]} types the most frequent op types
+ * @property {number} output_bytes
+ * @property {number} persistent_bytes
+ * @property {number} strip its part of the layers; every other one leads up
+ * @property {number} x from the left of its strip; neighbours in a row are at least 1 apart
+ * @property {number} y the same in a row
+ *
+ * @typedef {object} OpenBlock the content of `blocks/N`
+ * @property {number} block
+ * @property {string[]} path the names of the blocks around it, and its own
+ * @property {boolean} is_drawn false: it has too many children
+ * @property {number} strips
+ * @property {BlockRow[]} children in the order of their ops
+ *
  * @typedef {object} OpCosts the content of `costs.json`
  * @property {string[]} sources
  * @property {number[]} source [ops] an index of `sources`

@@ -17,7 +17,7 @@ from webapp.json_field import to_text
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run
-from webapp.runs.sessions import prepared_and_cluster_of, require_explainable, session_of
+from webapp.runs.sessions import blocks_of, prepared_and_cluster_of, require_explainable, session_of
 
 MOST_LAID_OUT = 5000
 """groups of a graph that are laid out while a person waits: a second or two"""
@@ -102,12 +102,49 @@ def flat_view(_request: HttpRequest, graph_id: uuid.UUID, of: str) -> HttpRespon
         raise Http404("A graph has ops and groups.")
     graph = graph_or_404(graph_id)
     api.require_drawable(graph.op_count or 0)
-    key = (graph.id, graph.finished_at, of)
-    answer = _flat_views.get(key)
-    if answer is None:
-        answer = api.flat_view_to_bytes(prepared_of(graph), of)
-        _flat_views.keep(key, answer, len(answer))
-    return HttpResponse(answer, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})
+    return _arrays((graph.id, graph.finished_at, of), lambda: api.flat_view_to_bytes(prepared_of(graph), of))
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def block(_request: HttpRequest, graph_id: uuid.UUID, number: int) -> HttpResponse:
+    """What is right in an opened block of the graph, laid out; 0 is the block around all others.
+
+    Raises GraphError where the graph has no such block, LimitError for a graph that is too large to be explained.
+    """
+    graph = graph_or_404(graph_id)
+    return _drawn(("block", graph_id, graph.finished_at, number), lambda: blocks_of(graph).opened(number))
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def block_of_run(_request: HttpRequest, run_id: uuid.UUID, number: int) -> HttpResponse:
+    """The same of a run's graph."""
+    run = run_or_404(run_id)
+    return _drawn(("block", run.graph_id, run.graph.finished_at, number), lambda: blocks_of(run.graph).opened(number))
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def ops_of_blocks(_request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """Arrays over ops and edges, of which a browser makes the sums of blocks, as docs/formats.md describes them.
+
+    Raises LimitError for a graph that is too large to be explained.
+    """
+    graph = graph_or_404(graph_id)
+    return _arrays(("blocks", graph_id, graph.finished_at), lambda: blocks_of(graph).ops_to_bytes())
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def ops_of_blocks_of_run(_request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The same of a run's graph, with times on its devices."""
+    run = run_or_404(run_id)
+
+    def make() -> bytes:
+        return blocks_of(run.graph).ops_to_bytes(run.cluster_value.devices)
+
+    return _arrays(("blocks", run_id, run.graph.finished_at), make)
 
 
 def _on_devices(run: Run) -> api.PreparedGraph:
@@ -135,3 +172,11 @@ def _drawn(key: Hashable, make: Callable[[], dict[str, api.Json]]) -> HttpRespon
         answer = to_text(make()).encode()
         _drawings.keep(key, answer, len(answer))
     return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
+
+
+def _arrays(key: Hashable, make: Callable[[], bytes]) -> HttpResponse:
+    answer = _flat_views.get(key)
+    if answer is None:
+        answer = make()
+        _flat_views.keep(key, answer, len(answer))
+    return HttpResponse(answer, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})

@@ -20,6 +20,8 @@ _BELOW_A_LINK = [
     path("drawing.json", of_run(drawings.drawing_of_run)),
     path("scope.json", of_run(drawings.scope_of_run)),
     path("flat/<str:of>", of_graph(drawings.flat_view)),
+    path("blocks/<int:number>", of_run(drawings.block_of_run)),
+    path("blocks/ops", of_run(drawings.ops_of_blocks_of_run)),
     path("explanations/<int:seq>", of_run(explorer.explanation)),
     path("step", of_run(explorer.step)),
     path("gains.json", of_run(explorer.gains)),

@@ -1,0 +1,361 @@
+/** Draws blocks and the edges between them onto a canvas: names and facts from nearby, colours alone from afar. */
+
+import { pixelAt } from "../drawing/viewport.js";
+import { paint } from "../ui/colours.js";
+import { cutName, formatBytes } from "../ui/format.js";
+import { HEAD } from "./block-layout.js";
+
+/** @typedef {import("./block-tree.js").BlockNode} BlockNode */
+/** @typedef {import("./block-layout.js").Rectangle} Rectangle */
+/** @typedef {import("../drawing/viewport.js").Viewport} Viewport */
+/** @typedef {import("./block-shares.js").Share} Share */
+
+/**
+ * @typedef {object} BlockFace what is drawn of a block or op
+ * @property {readonly Share[]} shares of its time by look
+ * @property {readonly number[]} members of a fold the main look of each member
+ * @property {string} words such as `12.3 ms · GPU 0`
+ * @property {string} more a second line, for closed blocks
+ * @property {boolean} isCritical whether the critical chain passes
+ * @property {boolean} isFaded a search has not found it
+ * @property {boolean} isChosen
+ * @property {boolean} isMarked it has ops of a chosen group
+ *
+ * @typedef {object} BundleFace
+ * @property {Rectangle} from
+ * @property {Rectangle} to
+ * @property {number} bytes
+ * @property {number} crossing bytes between devices; −1: none
+ * @property {number} weight from 0 to 1, beside the heaviest
+ * @property {boolean} isChosen
+ */
+
+const FONT = "system-ui, sans-serif";
+const NAME_PIXELS = 13;
+const LEAST_TEXT_PIXELS = 10.5;
+/** A letter is about so wide beside its height. */
+const LETTER = 0.56;
+/** Boxes narrower than this have no name. */
+const LEAST_NAMED_PIXELS = 34;
+const BAR = 9;
+const RADIUS = 7;
+/** The zoom from which facts stand below names. */
+const FACTS_ZOOM = 0.62;
+const MARK_PIXELS = 16;
+
+export class BlockPicture {
+  #context;
+  #view;
+  #colours;
+
+  /**
+   * @param {CanvasRenderingContext2D} context scaled to pixels of the page
+   * @param {Viewport} view
+   * @param {readonly { colour: string }[]} looks colours of the style sheet (`--ramp-2`), or `#rrggbb`
+   */
+  constructor(context, view, looks) {
+    this.#context = context;
+    this.#view = view;
+    this.#colours = looks.map(({ colour }) => paint(colour));
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+  }
+
+  /**
+   * @param {Rectangle} place
+   * @returns {Rectangle} in pixels
+   */
+  #pixels({ x, y, width, height }) {
+    const { zoom } = this.#view;
+    const corner = pixelAt(this.#view, { x: [x], y: [y] }, 0);
+    return { x: corner.x, y: corner.y, width: width * zoom, height: height * zoom };
+  }
+
+  /**
+   * An opened block below what is in it.
+   *
+   * @param {BlockNode} node
+   * @param {Rectangle} place
+   * @param {BlockFace} face
+   */
+  open(node, place, face) {
+    const context = this.#context;
+    const box = this.#pixels(place);
+    this.#box(box, paint(node.depth % 2 === 0 ? "--sunken" : "--surface"), face);
+    const head = HEAD * this.#view.zoom;
+    const size = Math.max(LEAST_TEXT_PIXELS, Math.min(NAME_PIXELS, NAME_PIXELS * this.#view.zoom));
+    if (head >= size && box.width >= LEAST_NAMED_PIXELS) {
+      const middle = box.y + head / 2;
+      this.#arrow(box.x + 10, middle, true);
+      const room = box.width - 2 * MARK_PIXELS;
+      const name = this.#text(titleOf(node), box.x + MARK_PIXELS + 3, middle, size, "--text", room, "600");
+      if (room - name > 60) {
+        this.#text(face.words, box.x + MARK_PIXELS + 13 + name, middle, size * 0.92, "--muted", room - name - 10);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /**
+   * A closed block, or an op.
+   *
+   * @param {BlockNode} node
+   * @param {Rectangle} place
+   * @param {BlockFace} face
+   */
+  closed(node, place, face) {
+    const context = this.#context;
+    const { zoom } = this.#view;
+    const box = this.#pixels(place);
+    const isBlock = node.row.block !== null;
+    if (node.row.members > 0) {
+      for (const away of [6, 3]) {
+        this.#box({ ...box, x: box.x + away * zoom, y: box.y - away * zoom }, paint("--surface"), { ...face, isChosen: false, isMarked: false });
+      }
+    }
+    this.#box(box, paint("--surface"), face);
+    const isNamed = box.width >= LEAST_NAMED_PIXELS && box.height >= LEAST_TEXT_PIXELS + 4;
+    this.#bar(box, face, isNamed ? Math.max(4, BAR * zoom) : box.height);
+    if (isNamed) {
+      this.#words(node, box, face, isBlock);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /**
+   * @param {BlockNode} node
+   * @param {Rectangle} box in pixels
+   * @param {BlockFace} face
+   * @param {boolean} isBlock
+   */
+  #words(node, box, face, isBlock) {
+    const { zoom } = this.#view;
+    const size = Math.max(LEAST_TEXT_PIXELS, Math.min(NAME_PIXELS * 1.3, NAME_PIXELS * zoom));
+    const hasFacts = zoom >= FACTS_ZOOM;
+    const rest = box.height - Math.max(4, BAR * zoom);
+    const lines = hasFacts ? (face.more ? 3 : 2) : 1;
+    const step = rest / (lines + 0.35);
+    const left = box.x + (isBlock ? MARK_PIXELS + 1 : 7);
+    const right = box.x + box.width - 6;
+    const first = box.y + step * 0.72;
+    if (isBlock) {
+      this.#arrow(box.x + 9, first, false);
+    }
+    const times = node.row.members > 0 ? `× ${node.row.members}` : "";
+    const room = right - left - (times ? times.length * size * 0.62 : 0);
+    this.#text(node.row.name, left, first, size, "--text", room, "600");
+    if (times) {
+      this.#text(times, right - times.length * size * 0.58, first, size, "--accent-strong", box.width, "700");
+    }
+    if (hasFacts) {
+      this.#text(face.words, left, first + step, size * 0.9, "--muted", right - left);
+      this.#text(face.more, left, first + 2 * step, size * 0.85, face.isCritical ? "--text" : "--muted", right - left);
+    }
+  }
+
+  /**
+   * @param {Rectangle} box in pixels
+   * @param {string} fill
+   * @param {BlockFace} face
+   */
+  #box({ x, y, width, height }, fill, { isChosen, isMarked, isFaded }) {
+    const context = this.#context;
+    context.globalAlpha = isFaded ? 0.35 : 1;
+    context.beginPath();
+    context.roundRect(x, y, width, height, Math.min(RADIUS * this.#view.zoom, RADIUS));
+    context.fillStyle = fill;
+    context.fill();
+    context.strokeStyle = paint(isChosen || isMarked ? "--accent" : "--border-strong");
+    context.lineWidth = isChosen ? 3 : isMarked ? 2 : 1;
+    context.stroke();
+  }
+
+  /**
+   * The shares by look from left to right; of a fold each member for itself.
+   *
+   * @param {Rectangle} box in pixels
+   * @param {BlockFace} face
+   * @param {number} height pixels
+   */
+  #bar(box, { shares, members, isCritical }, height) {
+    const context = this.#context;
+    const inset = Math.min(1, box.width / 20);
+    const [top, width] = [box.y + box.height - height, box.width - 2 * inset];
+    let left = box.x + inset;
+    const parts = members.length > 0 ? members.map((look) => ({ look, share: 1 / members.length })) : shares;
+    for (const { look, share } of parts) {
+      context.fillStyle = this.#colours[look] ?? paint("--node-unplaced");
+      const gap = members.length > 0 && width / members.length > 4 ? 1 : 0;
+      context.fillRect(left, top + inset, Math.max(0.5, share * width - gap), height - 2 * inset);
+      left += share * width;
+    }
+    if (isCritical) {
+      context.fillStyle = paint("--text");
+      context.fillRect(box.x + inset, top - Math.max(1, height * 0.22), width, Math.max(1, height * 0.22));
+    }
+  }
+
+  /**
+   * @param {number} x pixels
+   * @param {number} y pixels
+   * @param {boolean} isOpen
+   */
+  #arrow(x, y, isOpen) {
+    const context = this.#context;
+    context.fillStyle = paint("--muted");
+    context.beginPath();
+    for (const [across, down] of isOpen ? [[-4, -2.5], [4, -2.5], [0, 3]] : [[-2.5, -4], [3, 0], [-2.5, 4]]) {
+      context.lineTo(x + across, y + down);
+    }
+    context.fill();
+  }
+
+  /**
+   * @param {string} words untrusted text
+   * @param {number} x pixels
+   * @param {number} y pixels of its middle
+   * @param {number} size pixels
+   * @param {string} colour
+   * @param {number} room pixels
+   * @param {string} [weight]
+   * @returns {number} about how wide it is
+   */
+  #text(words, x, y, size, colour, room, weight = "400") {
+    const letters = Math.floor(room / (size * LETTER));
+    if (letters < 3 || !words) {
+      return 0;
+    }
+    const context = this.#context;
+    const shown = cutName(words, letters);
+    context.font = `${weight} ${size.toFixed(1)}px ${FONT}`;
+    context.fillStyle = paint(colour);
+    context.fillText(shown, x, y, Math.max(1, room));
+    return shown.length * size * LETTER;
+  }
+
+  /**
+   * Edges, those of the chosen block and those between devices above all others.
+   *
+   * @param {readonly BundleFace[]} bundles
+   * @param {boolean} hasChosen whether a block is chosen, so that all other edges step back
+   * @param {boolean} isMoving whether the picture moves, so that edges are drawn in the quickest way
+   */
+  edges(bundles, hasChosen, isMoving) {
+    const kinds = [
+      { of: bundles.filter((each) => !each.isChosen && each.crossing < 0), colour: "--edge", alpha: hasChosen ? 0.25 : 0.75 },
+      { of: bundles.filter((each) => !each.isChosen && each.crossing >= 0), colour: "--edge-crossing", alpha: hasChosen ? 0.3 : 0.85 },
+      { of: bundles.filter((each) => each.isChosen && each.crossing < 0), colour: "--accent", alpha: 1 },
+      { of: bundles.filter((each) => each.isChosen && each.crossing >= 0), colour: "--edge-crossing", alpha: 1 },
+    ];
+    const context = this.#context;
+    for (const { of, colour, alpha } of kinds) {
+      context.strokeStyle = context.fillStyle = paint(colour);
+      context.globalAlpha = alpha;
+      for (const width of [0.75, 1.5, 2.5, 4]) {
+        const inside = of.filter(({ weight }) => widthOf(weight) === width);
+        context.lineWidth = Math.max(0.6, width * Math.min(1, 0.5 + this.#view.zoom / 2));
+        context.beginPath();
+        inside.forEach((bundle) => this.#line(bundle, isMoving && bundles.length > 600));
+        context.stroke();
+        if (!isMoving || bundles.length <= 600) {
+          context.beginPath();
+          inside.forEach((bundle) => this.#head(bundle));
+          context.fill();
+        }
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /**
+   * @param {BundleFace} bundle
+   * @param {boolean} isStraight
+   */
+  #line(bundle, isStraight) {
+    const context = this.#context;
+    const { start, end, away } = this.#ends(bundle);
+    context.moveTo(start.x, start.y);
+    if (isStraight) {
+      context.lineTo(end.x, end.y);
+    } else {
+      context.bezierCurveTo(start.x + away.x, start.y + away.y, end.x - away.x, end.y - away.y, end.x, end.y);
+    }
+  }
+
+  /** @param {BundleFace} bundle */
+  #head(bundle) {
+    const context = this.#context;
+    const { end, away } = this.#ends(bundle);
+    const length = Math.hypot(away.x, away.y) || 1;
+    const size = Math.min(7, Math.max(3, 7 * this.#view.zoom));
+    const [across, down] = [(away.x / length) * size, (away.y / length) * size];
+    context.moveTo(end.x, end.y);
+    context.lineTo(end.x - across - down / 2, end.y - down + across / 2);
+    context.lineTo(end.x - across + down / 2, end.y - down - across / 2);
+    context.closePath();
+  }
+
+  /**
+   * The bytes of edges at their middles, where they are far enough from each other.
+   *
+   * @param {readonly BundleFace[]} bundles
+   */
+  bytes(bundles) {
+    const context = this.#context;
+    /** @type {{ x: number, y: number }[]} */
+    const taken = [];
+    const size = Math.max(LEAST_TEXT_PIXELS, Math.min(12, 11 * this.#view.zoom));
+    context.font = `500 ${size.toFixed(1)}px ${FONT}`;
+    context.textAlign = "center";
+    for (const bundle of bundles) {
+      const { start, end } = this.#ends(bundle);
+      const at = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 };
+      if (Math.hypot(start.x - end.x, start.y - end.y) < 20 || taken.some((each) => Math.abs(each.x - at.x) < 62 && Math.abs(each.y - at.y) < size + 3)) {
+        continue;
+      }
+      taken.push(at);
+      const words = formatBytes(bundle.crossing >= 0 ? bundle.crossing : bundle.bytes);
+      context.lineWidth = 4;
+      context.strokeStyle = paint("--surface");
+      context.strokeText(words, at.x, at.y);
+      context.fillStyle = paint(bundle.crossing >= 0 ? "--edge-crossing" : "--text");
+      context.fillText(words, at.x, at.y);
+    }
+    context.textAlign = "start";
+  }
+
+  /**
+   * From the side of one box to that of the other that it leads to.
+   *
+   * @param {BundleFace} bundle
+   */
+  #ends({ from, to }) {
+    const [one, other] = [this.#pixels(from), this.#pixels(to)];
+    const downs = other.y - (one.y + one.height);
+    const ups = one.y - (other.y + other.height);
+    const half = { from: one.x + one.width / 2, to: other.x + other.width / 2 };
+    if (downs >= 0 || ups >= 0) {
+      const isDown = downs >= 0;
+      const start = { x: half.from, y: isDown ? one.y + one.height : one.y };
+      const end = { x: half.to, y: isDown ? other.y : other.y + other.height };
+      return { start, end, away: { x: 0, y: (isDown ? 1 : -1) * Math.min(90, Math.max(8, Math.abs(end.y - start.y) * 0.45)) } };
+    }
+    const isRight = half.to >= half.from;
+    const start = { x: isRight ? one.x + one.width : one.x, y: one.y + one.height / 2 };
+    const end = { x: isRight ? other.x : other.x + other.width, y: other.y + other.height / 2 };
+    return { start, end, away: { x: (isRight ? 1 : -1) * Math.min(90, Math.max(8, Math.abs(end.x - start.x) * 0.45)), y: 0 } };
+  }
+}
+
+/** @param {BlockNode} node */
+export function titleOf({ row }) {
+  return row.members > 0 ? `${row.name} × ${row.members}` : row.name;
+}
+
+/**
+ * @param {number} weight from 0 to 1
+ * @returns {number} pixels
+ */
+function widthOf(weight) {
+  return weight > 0.5 ? 4 : weight > 0.1 ? 2.5 : weight > 0.005 ? 1.5 : 0.75;
+}
