@@ -40,7 +40,7 @@ class BlockView:
         self._prepared = prepared
         marks = mark_of(np.array(graph.op_types), costs.bytes_of_op(), costs.persistent_bytes)
         time_us = np.nan_to_num(costs.op_time_in_step_us()).max(axis=0, initial=0.0)
-        weight = time_us + LEAST_WEIGHT * (time_us.max() or 1.0)
+        self._weight = weight = time_us + LEAST_WEIGHT * (time_us.max() or 1.0)
         names = prepared.short_names().of_op
         self.tree = block_tree(names, marks, weight, graph.edge_source, graph.edge_target)
         self._type_names, types = np.unique(np.array(graph.op_types), return_inverse=True)
@@ -168,15 +168,18 @@ class BlockView:
         }
 
     def _types(self, child_of_op: NDArray[np.int32], ops: NDArray[np.int32], count: int) -> list[list[Json]]:
-        """[children] [[type, ops], ...] the most frequent first, equals by name."""
-        keys, times = np.unique(
-            child_of_op.astype(np.int64) * len(self._type_names) + self._type_of_op[ops], return_counts=True
+        """[children] [[type, ops], ...] what takes longest first, equals by name."""
+        keys, pair, ops_of_pair = np.unique(
+            child_of_op.astype(np.int64) * len(self._type_names) + self._type_of_op[ops],
+            return_inverse=True,
+            return_counts=True,
         )
+        weight = np.bincount(pair.reshape(-1), self._weight[ops], len(keys))
         child, kind = np.divmod(keys, len(self._type_names))
         found: list[list[Json]] = [[] for _ in range(count)]
-        for index in np.lexsort((kind, -times, child)).tolist():
+        for index in np.lexsort((kind, -weight, child)).tolist():
             if len(found[child[index]]) < TYPES_SHOWN:
-                found[child[index]].append([str(self._type_names[kind[index]]), int(times[index])])
+                found[child[index]].append([str(self._type_names[kind[index]]), int(ops_of_pair[index])])
         return found
 
     def _path(self, block: int) -> list[Json]:

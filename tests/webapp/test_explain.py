@@ -268,7 +268,7 @@ def test_a_device_of_an_own_kind_has_the_class_that_the_cluster_gives(client: Cl
 
 
 @pytest.mark.parametrize("of_run", [False, True])
-@pytest.mark.parametrize("name", ["drawing.json", "scope.json?group=0"])
+@pytest.mark.parametrize("name", ["drawing.json", "scope.json?group=0", "blocks/0", "blocks/ops"])
 def test_a_drawing_is_gone_with_its_graph_and_refused_for_a_large_one(
     client: Client, run: Run, name: str, of_run: bool
 ) -> None:

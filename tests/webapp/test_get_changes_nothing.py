@@ -174,6 +174,7 @@ def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, s
         "token": [tokens["comparisons" if of_comparison else "runs"]],
         "seq": ["1"],
         "of": ["ops", "groups"],
+        "number": ["0"],
         "entry": ["js/pages/run-page"],
         "names": ["base"],
         "name": names_of(pattern),

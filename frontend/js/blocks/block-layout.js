@@ -15,8 +15,8 @@
  * @typedef {{ width: number, height: number, places: Map<number, Rectangle> }} BlockLayout by key
  */
 
-export const BLOCK = Object.freeze({ width: 172, height: 68 });
-export const OP = Object.freeze({ width: 148, height: 44 });
+export const BLOCK = Object.freeze({ width: 172, height: 78 });
+export const OP = Object.freeze({ width: 148, height: 46 });
 /** Of an opened block, above what is in it. */
 export const HEAD = 30;
 const PADDING = 14;

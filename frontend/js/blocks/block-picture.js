@@ -2,7 +2,7 @@
 
 import { pixelAt } from "../drawing/viewport.js";
 import { paint } from "../ui/colours.js";
-import { cutName, formatBytes } from "../ui/format.js";
+import { cutName, formatBytes, visible } from "../ui/format.js";
 import { HEAD } from "./block-layout.js";
 
 /** @typedef {import("./block-tree.js").BlockNode} BlockNode */
@@ -14,8 +14,9 @@ import { HEAD } from "./block-layout.js";
  * @typedef {object} BlockFace what is drawn of a block or op
  * @property {readonly Share[]} shares of its time by look
  * @property {readonly number[]} members of a fold the main look of each member
- * @property {string} words such as `12.3 ms · GPU 0`
- * @property {string} more a second line, for closed blocks
+ * @property {string} time such as `12.3 ms`
+ * @property {string} places such as `GPU 0`, `3 devices`
+ * @property {readonly string[]} more lines for closed blocks, the most important first
  * @property {boolean} isCritical whether the critical chain passes
  * @property {boolean} isFaded a search has not found it
  * @property {boolean} isChosen
@@ -34,13 +35,13 @@ const FONT = "system-ui, sans-serif";
 const NAME_PIXELS = 13;
 const LEAST_TEXT_PIXELS = 10.5;
 /** A letter is about so wide beside its height. */
-const LETTER = 0.56;
+const LETTER = 0.55;
 /** Boxes narrower than this have no name. */
 const LEAST_NAMED_PIXELS = 34;
 const BAR = 9;
 const RADIUS = 7;
-/** The zoom from which facts stand below names. */
-const FACTS_ZOOM = 0.62;
+/** From one line to the next, beside the height of the letters. */
+const LINE = 1.28;
 const MARK_PIXELS = 16;
 
 export class BlockPicture {
@@ -89,9 +90,7 @@ export class BlockPicture {
       this.#arrow(box.x + 10, middle, true);
       const room = box.width - 2 * MARK_PIXELS;
       const name = this.#text(titleOf(node), box.x + MARK_PIXELS + 3, middle, size, "--text", room, "600");
-      if (room - name > 60) {
-        this.#text(face.words, box.x + MARK_PIXELS + 13 + name, middle, size * 0.92, "--muted", room - name - 10);
-      }
+      this.#text(`${face.time} · ${face.places}`, box.x + MARK_PIXELS + 13 + name, middle, size * 0.92, "--muted", room - name - 10);
     }
     context.globalAlpha = 1;
   }
@@ -129,15 +128,15 @@ export class BlockPicture {
    * @param {boolean} isBlock
    */
   #words(node, box, face, isBlock) {
+    const context = this.#context;
     const { zoom } = this.#view;
     const size = Math.max(LEAST_TEXT_PIXELS, Math.min(NAME_PIXELS * 1.3, NAME_PIXELS * zoom));
-    const hasFacts = zoom >= FACTS_ZOOM;
-    const rest = box.height - Math.max(4, BAR * zoom);
-    const lines = hasFacts ? (face.more ? 3 : 2) : 1;
-    const step = rest / (lines + 0.35);
+    const rest = box.height - Math.max(4, BAR * zoom) - 4;
+    const facts = [face.time, ...face.more].slice(0, Math.max(0, Math.floor(rest / (size * LINE)) - 1));
+    const step = rest / (facts.length + 1);
     const left = box.x + (isBlock ? MARK_PIXELS + 1 : 7);
     const right = box.x + box.width - 6;
-    const first = box.y + step * 0.72;
+    const first = box.y + 2 + step / 2;
     if (isBlock) {
       this.#arrow(box.x + 9, first, false);
     }
@@ -147,9 +146,12 @@ export class BlockPicture {
     if (times) {
       this.#text(times, right - times.length * size * 0.58, first, size, "--accent-strong", box.width, "700");
     }
-    if (hasFacts) {
-      this.#text(face.words, left, first + step, size * 0.9, "--muted", right - left);
-      this.#text(face.more, left, first + 2 * step, size * 0.85, face.isCritical ? "--text" : "--muted", right - left);
+    const small = Math.max(LEAST_TEXT_PIXELS - 0.5, size * 0.9);
+    facts.forEach((words, line) => this.#text(words, left, first + (line + 1) * step, small, "--muted", right - left));
+    if (facts.length > 0) {
+      const taken = context.measureText(facts[0]).width + 8;
+      const wide = context.measureText(face.places).width;
+      this.#text(face.places, right - wide, first + step, small, "--text", taken + wide <= right - left ? wide + 1 : 0);
     }
   }
 
@@ -218,19 +220,19 @@ export class BlockPicture {
    * @param {string} colour
    * @param {number} room pixels
    * @param {string} [weight]
-   * @returns {number} about how wide it is
+   * @returns {number} how wide it is
    */
   #text(words, x, y, size, colour, room, weight = "400") {
-    const letters = Math.floor(room / (size * LETTER));
-    if (letters < 3 || !words) {
+    if (room < 2.5 * size || !words) {
       return 0;
     }
     const context = this.#context;
-    const shown = cutName(words, letters);
+    const letters = Math.floor(room / (size * LETTER));
+    const shown = words.length <= letters ? visible(words) : cutName(words, letters);
     context.font = `${weight} ${size.toFixed(1)}px ${FONT}`;
     context.fillStyle = paint(colour);
     context.fillText(shown, x, y, Math.max(1, room));
-    return shown.length * size * LETTER;
+    return weight === "400" ? 0 : Math.min(room, context.measureText(shown).width);
   }
 
   /**
@@ -244,7 +246,8 @@ export class BlockPicture {
     const kinds = [
       { of: bundles.filter((each) => !each.isChosen && each.crossing < 0), colour: "--edge", alpha: hasChosen ? 0.25 : 0.75 },
       { of: bundles.filter((each) => !each.isChosen && each.crossing >= 0), colour: "--edge-crossing", alpha: hasChosen ? 0.3 : 0.85 },
-      { of: bundles.filter((each) => each.isChosen && each.crossing < 0), colour: "--accent", alpha: 1 },
+      { of: bundles.filter((each) => each.isChosen && each.crossing < 0 && each.bytes === 0), colour: "--accent", alpha: 0.25 },
+      { of: bundles.filter((each) => each.isChosen && each.crossing < 0 && each.bytes > 0), colour: "--accent", alpha: 1 },
       { of: bundles.filter((each) => each.isChosen && each.crossing >= 0), colour: "--edge-crossing", alpha: 1 },
     ];
     const context = this.#context;
@@ -296,21 +299,24 @@ export class BlockPicture {
   }
 
   /**
-   * The bytes of edges at their middles, where they are far enough from each other.
+   * The bytes of edges at their middles, where they are far enough from each other and from blocks.
    *
    * @param {readonly BundleFace[]} bundles
+   * @param {readonly Rectangle[]} closed blocks and ops that are seen
    */
-  bytes(bundles) {
+  bytes(bundles, closed) {
     const context = this.#context;
     /** @type {{ x: number, y: number }[]} */
     const taken = [];
+    const boxes = closed.map((place) => this.#pixels(place));
     const size = Math.max(LEAST_TEXT_PIXELS, Math.min(12, 11 * this.#view.zoom));
     context.font = `500 ${size.toFixed(1)}px ${FONT}`;
     context.textAlign = "center";
     for (const bundle of bundles) {
       const { start, end } = this.#ends(bundle);
       const at = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 };
-      if (Math.hypot(start.x - end.x, start.y - end.y) < 20 || taken.some((each) => Math.abs(each.x - at.x) < 62 && Math.abs(each.y - at.y) < size + 3)) {
+      const isOver = boxes.some(({ x, y, width, height }) => at.x > x - 28 && at.x < x + width + 28 && at.y > y - 7 && at.y < y + height + 7);
+      if (isOver || Math.hypot(start.x - end.x, start.y - end.y) < 20 || taken.some((each) => Math.abs(each.x - at.x) < 62 && Math.abs(each.y - at.y) < size + 3)) {
         continue;
       }
       taken.push(at);

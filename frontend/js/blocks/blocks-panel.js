@@ -58,6 +58,8 @@ export class BlocksPanel {
   #bundles = null;
   /** @type {Map<number, BlockFace>} */
   #faces = new Map();
+  /** Of the shown placement, [ops]. @type {{ deviceOf: ArrayLike<number> | null, timeUs: ArrayLike<number> }} */
+  #known = { deviceOf: null, timeUs: [] };
   /** @type {number | null} the chosen block */
   #chosen = null;
   /** Whether a choice is this picture's own. */
@@ -138,6 +140,7 @@ export class BlocksPanel {
 
   /** @param {BlockNode} node */
   async #toggle(node) {
+    this.#tip.hide();
     const open = this.#store.state.blocks;
     const block = Number(node.row.block);
     if (node.children.length > 0) {
@@ -206,6 +209,7 @@ export class BlocksPanel {
     }
     const deviceOf = this.#deviceOfOps(graph);
     const timeUs = this.#timesOf(graph, deviceOf);
+    this.#known = { deviceOf, timeUs };
     const lookOf = this.#looksOfOps(graph);
     const nodes = [...tree.nodes];
     const shares = sharesOf(nodes, graph.order, lookOf, timeUs, this.#picture.looks.length);
@@ -219,8 +223,9 @@ export class BlocksPanel {
       return [node.key, {
         shares: shares[index],
         members: mains,
-        words: [formatTime(time), devices ? deviceWords(devices[index], this.#looks) : counted(node.row.ops, "op")].join(" · "),
-        more: chain && chain[index] > LEAST_CHAIN_US ? `critical ${formatTime(chain[index])}` : bytesWords(node),
+        time: formatTime(time),
+        places: devices ? deviceWords(devices[index], this.#looks) : counted(node.row.ops, "op"),
+        more: [chain && chain[index] > LEAST_CHAIN_US ? `critical ${formatTime(chain[index])}` : "", bytesWords(node)].filter(Boolean),
         isCritical: chain !== null && chain[index] > LEAST_CHAIN_US,
         isFaded: this.#lit !== null && !this.#holds(node, graph, this.#lit),
         isChosen: node.key === this.#chosen,
@@ -299,7 +304,7 @@ export class BlocksPanel {
    */
   #markedOf(nodes, graph) {
     const { groups } = this.#store.state;
-    if (groups.length === 0) {
+    if (groups.length === 0 || this.#chosen !== null) {
       return nodes.map(() => false);
     }
     const isChosen = new Uint8Array(this.#groups.length);
@@ -400,8 +405,8 @@ export class BlocksPanel {
     const face = this.#faces.get(node.key);
     const graph = /** @type {BlockGraph} */ (this.#graph);
     const { own, others } = groupsOf(node, graph, this.#groups);
-    const deviceOf = this.#deviceOfOps(graph);
-    const [shares] = deviceOf ? sharesOf([node], graph.order, deviceOf, this.#timesOf(graph, deviceOf), this.#looks.length) : [[]];
+    const { deviceOf, timeUs } = this.#known;
+    const [shares] = deviceOf ? sharesOf([node], graph.order, deviceOf, timeUs, this.#looks.length) : [[]];
     const percent = formatShares(shares.map(({ share }) => share));
     const places = shares.map(({ look }, index) => `${this.#looks[look]?.label}${shares.length > 1 ? ` ${percent[index]}` : ""}`).join(", ");
     const what = row.members > 0 ? `${row.members} equal parts of ${counted(row.ops / row.members, "op")}` : row.block === null ? (row.types[0]?.[0] ?? "op") : counted(row.ops, "op");
@@ -409,10 +414,10 @@ export class BlocksPanel {
     const reach = others > 0 ? `, and ops of ${counted(others, "other group")}` : "";
     return [
       `${cutName(row.whole_name, 120)} (${cutName(what, 60)})`,
-      `${face?.words.split(" · ")[0]}${places ? `, on ${places}` : ""}`,
+      `${face?.time}${places ? `, on ${places}` : ""}`,
       ...kinds,
       bytesWords(node),
-      ...(face?.isCritical ? [face.more] : []),
+      ...(face?.isCritical ? [face.more[0]] : []),
       `${counted(own.length, "group")}${reach}`,
     ].filter(Boolean);
   }
@@ -420,7 +425,7 @@ export class BlocksPanel {
 
 /** @param {BlockNode} node */
 function bytesWords({ row }) {
-  const weights = row.persistent_bytes > 0 ? `${formatBytes(row.persistent_bytes)} variables` : "";
+  const weights = row.persistent_bytes > 0 ? `${formatBytes(row.persistent_bytes)} held` : "";
   return [row.output_bytes > 0 ? `${formatBytes(row.output_bytes)} out` : "", weights].filter(Boolean).join(", ");
 }
 
@@ -429,8 +434,7 @@ function bytesWords({ row }) {
  * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
  */
 function deviceWords(shares, looks) {
-  const most = mainLook(shares);
-  return shares.length === 1 ? (looks[most]?.label ?? "") : `${looks[most]?.label ?? ""} + ${shares.length - 1}`;
+  return shares.length === 1 ? (looks[shares[0].look]?.label ?? "") : `${shares.length} devices`;
 }
 
 /**

@@ -40,8 +40,10 @@ const ARROW_PIXELS = 18;
 /** After a pan or zoom, edges are drawn in full once the picture has stood still for so long. */
 const STILL_MILLISECONDS = 160;
 /** The zoom from which all crossing bytes are written; those of the chosen block always are. */
-const BYTES_ZOOM = 0.55;
+const BYTES_ZOOM = 0.5;
 const GREATEST_FIT = 1.15;
+/** What shows all blocks goes on to do so after one is opened, unless it would have to be smaller than this. */
+const LEAST_FIT = 0.5;
 const GREATEST_ZOOM = 3;
 
 export class BlocksView {
@@ -103,15 +105,9 @@ export class BlocksView {
     this.#layout = blockLayout(roots);
     const place = toggled === null ? undefined : this.#layout.places.get(toggled);
     const from = toggled === null ? undefined : old.get(toggled);
-    if (!place || !from || this.#isFitted) {
-      this.#isFitted ||= !place;
-    }
-    this.#before = place && from ? this.#starts(old, wasClosed && toggled !== null ? toggled : null) : new Map();
-    const anchored = place && from ? Object.freeze({ zoom: this.#view.zoom, x: this.#view.x + (from.x - place.x) * this.#view.zoom, y: this.#view.y + (from.y - place.y) * this.#view.zoom }) : this.#view;
-    const target = place && from ? showing(anchored, place, this.#size, MARGIN_PIXELS) : this.#fittedView;
-    if (place && from) {
-      this.#isFitted = false;
-    }
+    this.#before = place && from ? this.#starts(old, wasClosed ? toggled : null) : new Map();
+    this.#isFitted = !place || !from || (this.#isFitted && this.#fittedView.zoom >= LEAST_FIT);
+    const target = this.#isFitted || !place || !from ? this.#fittedView : showing(this.#anchored(from, place), place, this.#size, MARGIN_PIXELS);
     if (this.#before.size > 0 && !prefersLessMotion()) {
       this.#motion = { start: performance.now(), from: this.#view, to: target };
     } else {
@@ -119,6 +115,16 @@ export class BlocksView {
       this.#view = target;
     }
     this.#canvas.redrawSoon();
+  }
+
+  /**
+   * @param {Rectangle} from
+   * @param {Rectangle} place
+   * @returns {Viewport} in which the place begins where it was
+   */
+  #anchored(from, place) {
+    const { zoom, x, y } = this.#view;
+    return Object.freeze({ zoom, x: x + (from.x - place.x) * zoom, y: y + (from.y - place.y) * zoom });
   }
 
   /** @param {Scene} scene */
@@ -293,8 +299,9 @@ export class BlocksView {
       }
     }
     if (!isMoving) {
-      const written = faces.filter(({ isChosen, crossing }) => (hasChosen ? isChosen : crossing > 0 && this.#view.zoom >= BYTES_ZOOM));
-      picture.bytes(written.sort((one, other) => other.bytes - one.bytes).slice(0, 40));
+      const written = faces.filter(({ isChosen, bytes, crossing }) => bytes > 0 && (hasChosen ? isChosen : crossing > 0 && this.#view.zoom >= BYTES_ZOOM));
+      const closed = scene.leaves.map(({ key }) => /** @type {Rectangle} */ (places.get(key))).filter(isSeen);
+      picture.bytes(written.sort((one, other) => other.bytes - one.bytes).slice(0, 40), closed);
     }
   }
 

@@ -210,7 +210,7 @@
  * @property {number} members of a fold the number of its equal members; 0: no fold
  * @property {number} first where its ops begin in the order of the blocks
  * @property {number} ops
- * @property {[string, number][]} types the most frequent op types
+ * @property {[string, number][]} types the op types that take longest, with their ops
  * @property {number} output_bytes
  * @property {number} persistent_bytes
  * @property {number} strip its part of the layers; every other one leads up

@@ -112,16 +112,19 @@ def block(_request: HttpRequest, graph_id: uuid.UUID, number: int) -> HttpRespon
 
     Raises GraphError where the graph has no such block, LimitError for a graph that is too large to be explained.
     """
-    graph = graph_or_404(graph_id)
-    return _drawn(("block", graph_id, graph.finished_at, number), lambda: blocks_of(graph).opened(number))
+    return _block(graph_or_404(graph_id), number)
 
 
 @in_threads(EXPLAINING)
 @require_safe
 def block_of_run(_request: HttpRequest, run_id: uuid.UUID, number: int) -> HttpResponse:
     """The same of a run's graph."""
-    run = run_or_404(run_id)
-    return _drawn(("block", run.graph_id, run.graph.finished_at, number), lambda: blocks_of(run.graph).opened(number))
+    return _block(run_or_404(run_id).graph, number)
+
+
+def _block(graph: Graph, number: int) -> HttpResponse:
+    require_explainable(graph.op_count or 0)
+    return _drawn(("block", graph.id, graph.finished_at, number), lambda: blocks_of(graph).opened(number))
 
 
 @in_threads(EXPLAINING)
@@ -132,6 +135,7 @@ def ops_of_blocks(_request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     Raises LimitError for a graph that is too large to be explained.
     """
     graph = graph_or_404(graph_id)
+    require_explainable(graph.op_count or 0)
     return _arrays(("blocks", graph_id, graph.finished_at), lambda: blocks_of(graph).ops_to_bytes())
 
 
@@ -140,6 +144,7 @@ def ops_of_blocks(_request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 def ops_of_blocks_of_run(_request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The same of a run's graph, with times on its devices."""
     run = run_or_404(run_id)
+    require_explainable(run.graph.op_count or 0)
 
     def make() -> bytes:
         return blocks_of(run.graph).ops_to_bytes(run.cluster_value.devices)
