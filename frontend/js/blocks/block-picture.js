@@ -34,8 +34,8 @@ import { HEAD } from "./block-layout.js";
 const FONT = "system-ui, sans-serif";
 const NAME_PIXELS = 13;
 const LEAST_TEXT_PIXELS = 10.5;
-/** A letter is about so wide beside its height. */
-const LETTER = 0.55;
+/** Widths of texts are kept for as many. */
+const MOST_WIDTHS = 4000;
 /** Boxes narrower than this have no name. */
 const LEAST_NAMED_PIXELS = 34;
 const BAR = 9;
@@ -43,6 +43,9 @@ const RADIUS = 7;
 /** From one line to the next, beside the height of the letters. */
 const LINE = 1.28;
 const MARK_PIXELS = 16;
+
+/** @type {Map<string, number>} text with its weight → its width, for letters of one pixel */
+const widths = new Map();
 
 export class BlockPicture {
   #context;
@@ -89,7 +92,7 @@ export class BlockPicture {
       const middle = box.y + head / 2;
       this.#arrow(box.x + 10, middle, true);
       const room = box.width - 2 * MARK_PIXELS;
-      const name = this.#text(titleOf(node), box.x + MARK_PIXELS + 3, middle, size, "--text", room, "600");
+      const name = Math.min(room, this.#text(titleOf(node), box.x + MARK_PIXELS + 3, middle, size, "--text", room, "600"));
       this.#text(`${face.time} · ${face.places}`, box.x + MARK_PIXELS + 13 + name, middle, size * 0.92, "--muted", room - name - 10);
     }
     context.globalAlpha = 1;
@@ -128,7 +131,6 @@ export class BlockPicture {
    * @param {boolean} isBlock
    */
   #words(node, box, face, isBlock) {
-    const context = this.#context;
     const { zoom } = this.#view;
     const size = Math.max(LEAST_TEXT_PIXELS, Math.min(NAME_PIXELS * 1.3, NAME_PIXELS * zoom));
     const rest = box.height - Math.max(4, BAR * zoom) - 4;
@@ -141,17 +143,15 @@ export class BlockPicture {
       this.#arrow(box.x + 9, first, false);
     }
     const times = node.row.members > 0 ? `× ${node.row.members}` : "";
-    const room = right - left - (times ? times.length * size * 0.62 : 0);
-    this.#text(node.row.name, left, first, size, "--text", room, "600");
-    if (times) {
-      this.#text(times, right - times.length * size * 0.58, first, size, "--accent-strong", box.width, "700");
-    }
+    const timesWide = times ? this.#width(times, size, "700") : 0;
+    this.#text(node.row.name, left, first, size, "--text", right - left - (times ? timesWide + 6 : 0), "600");
+    this.#text(times, right - timesWide, first, size, "--accent-strong", box.width, "700");
     const small = Math.max(LEAST_TEXT_PIXELS - 0.5, size * 0.9);
     facts.forEach((words, line) => this.#text(words, left, first + (line + 1) * step, small, "--muted", right - left));
     if (facts.length > 0) {
-      const taken = context.measureText(facts[0]).width + 8;
-      const wide = context.measureText(face.places).width;
-      this.#text(face.places, right - wide, first + step, small, "--text", taken + wide <= right - left ? wide + 1 : 0);
+      const wide = this.#width(face.places, small);
+      const room = right - left - this.#width(facts[0], small) - 8;
+      this.#text(face.places, right - wide, first + step, small, "--text", wide <= room ? right - left : 0);
     }
   }
 
@@ -220,19 +220,36 @@ export class BlockPicture {
    * @param {string} colour
    * @param {number} room pixels
    * @param {string} [weight]
-   * @returns {number} how wide it is
+   * @returns {number} how wide all of it would be
    */
   #text(words, x, y, size, colour, room, weight = "400") {
     if (room < 2.5 * size || !words) {
       return 0;
     }
     const context = this.#context;
-    const letters = Math.floor(room / (size * LETTER));
-    const shown = words.length <= letters ? visible(words) : cutName(words, letters);
+    const width = this.#width(words, size, weight);
+    const shown = width <= room ? visible(words) : cutName(words, Math.floor(([...words].length * room) / width));
     context.font = `${weight} ${size.toFixed(1)}px ${FONT}`;
     context.fillStyle = paint(colour);
     context.fillText(shown, x, y, Math.max(1, room));
-    return weight === "400" ? 0 : Math.min(room, context.measureText(shown).width);
+    return width;
+  }
+
+  /**
+   * @param {string} words
+   * @param {number} size pixels
+   * @param {string} [weight]
+   */
+  #width(words, size, weight = "400") {
+    const key = `${weight}${words}`;
+    if (!widths.has(key)) {
+      if (widths.size >= MOST_WIDTHS) {
+        widths.clear();
+      }
+      this.#context.font = `${weight} ${NAME_PIXELS}px ${FONT}`;
+      widths.set(key, this.#context.measureText(words).width / NAME_PIXELS);
+    }
+    return /** @type {number} */ (widths.get(key)) * size;
   }
 
   /**

@@ -44,6 +44,14 @@ export class BlockTree {
   }
 
   /**
+   * @param {number} block
+   * @returns {readonly BlockRow[]} what is right in it, as far as it is known
+   */
+  rowsOf(block) {
+    return this.#known.get(block)?.children ?? [];
+  }
+
+  /**
    * Open these blocks and close all others; of a block inside a closed one, or of which nothing is known, nothing is seen.
    *
    * @param {readonly number[]} blocks
@@ -85,7 +93,7 @@ export class BlockTree {
    * @returns {readonly BlockNode[]}
    */
   #childrenOf(block, parent) {
-    return (this.#known.get(block)?.children ?? []).map((row) => {
+    return this.rowsOf(block).map((row) => {
       /** @type {BlockNode} */
       const node = { key: row.block ?? -1 - Number(row.op), row, parent, depth: parent ? parent.depth + 1 : 0, first: row.first, end: row.first + row.ops, children: [] };
       this.#nodes.set(node.key, node);

@@ -148,9 +148,25 @@ export class BlocksPanel {
       this.#store.set({ blocks: open.filter((each) => each !== block && !inside.has(each)) });
       return;
     }
-    if (await this.#learn([block])) {
-      this.#store.set({ blocks: [...open.filter((each) => each !== block), block].sort((one, other) => one - other) });
+    const opened = await this.#learnDown(block);
+    if (opened.length > 0) {
+      this.#store.set({ blocks: [...open.filter((each) => !opened.includes(each)), ...opened].sort((one, other) => one - other) });
     }
+  }
+
+  /**
+   * Ask for a block, and for the one in it where there is nothing else.
+   *
+   * @param {number} block
+   * @returns {Promise<number[]>} what is to be opened; empty: nothing can be
+   */
+  async #learnDown(block) {
+    if (!(await this.#learn([block]))) {
+      return [];
+    }
+    const inside = this.#tree?.rowsOf(block) ?? [];
+    const only = inside.length === 1 ? inside[0].block : null;
+    return only === null ? [block] : [block, ...(await this.#learnDown(only))];
   }
 
   /**

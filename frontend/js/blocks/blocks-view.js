@@ -44,7 +44,7 @@ const BYTES_ZOOM = 0.5;
 const GREATEST_FIT = 1.15;
 /** What shows all blocks goes on to do so after one is opened, unless it would have to be smaller than this. */
 const LEAST_FIT = 0.5;
-const GREATEST_ZOOM = 3;
+const GREATEST_ZOOM = 2;
 
 export class BlocksView {
   #host;
