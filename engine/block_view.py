@@ -183,11 +183,11 @@ class BlockView:
         return found
 
     def _path(self, block: int) -> list[Json]:
-        """The names of the blocks from below the root to `block`, without folds."""
+        """The names of the blocks from below the root to `block`, without folds that are no scope."""
         tree: BlockTree = self.tree
         path: list[Json] = []
         while block != ROOT:
-            if not tree.is_fold[block] or not path:
+            if not path or tree.is_scope[block]:
                 path.append(tree.names[block])
             block = int(tree.parent[block])
         return path[::-1]

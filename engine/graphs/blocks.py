@@ -2,7 +2,8 @@
 
 A block is a scope of the short names (`engine/graphs/short_names.py`) with at least two things in it, ops or blocks; a
 scope around one thing alone is a part of that thing's name. An op that has the name of a scope lies in it. Three or
-more equal neighbours in one block, such as the 24 layers of a transformer, are a block of their own, a fold.
+more equal neighbours in one block, such as the 24 layers of a transformer, are a block of their own, a fold; where a
+block has nothing else in it, it is the fold.
 
 Equal are ops of one type with outputs and variables of the same size, and blocks that hold the same number of equal
 things with the same edges between equal ops. Neighbours are next to each other along the data: by the mean place of
@@ -49,9 +50,11 @@ class BlockTree:
     parent: NDArray[np.int32]
     """[blocks] the block around it; −1 for the root"""
     is_fold: NDArray[np.bool_]
-    """[blocks] whether it holds equal items"""
+    """[blocks] whether all that is right in it is equal"""
+    is_scope: NDArray[np.bool_]
+    """[blocks] whether it has a scope of its own; else it is a fold of some neighbours in a scope"""
     names: tuple[str, ...]
-    """[blocks] without the names of the blocks around it; of a fold the names of its first and last item"""
+    """[blocks] without the names of the blocks around it; of a fold without a scope those of its first and last item"""
     op_names: tuple[str, ...]
     """[ops] the same"""
     child_offset: NDArray[np.int32]
@@ -85,7 +88,7 @@ def block_tree(
     equal = _marks_of_items(tree, marks, pairs)
     late = levels(pairs[:, ::-1], len(short_names))
     place = _sums(tree, (late.max() - late) * weight) / _sums(tree, weight)
-    return _numbered(scopes, *_folded(tree, equal, place))
+    return _numbered(scopes, _folded(tree, equal, place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,16 +247,29 @@ def _lowest_around(tree: _Items, pairs: Indices) -> Indices:
     return one
 
 
-def _folded(tree: _Items, equal: Marks, place: NDArray[np.float64]) -> tuple[_Items, Indices, Indices]:
-    """The items with folds behind the other blocks, all items but the root sorted as children, and [folds] the places
-    in that order of the first and last item of each.
-    """
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The items with folds of their own behind the other blocks."""
+
+    tree: _Items
+    siblings: Indices
+    """all items but the root, sorted as children"""
+    ends: Indices
+    """[folds of their own, 2] the first and last item in each"""
+    whole: Indices
+    """blocks that are folds, since they hold equal items alone"""
+
+
+def _folded(tree: _Items, equal: Marks, place: NDArray[np.float64]) -> _Folded:
     items = np.arange(1, len(tree.parent))
     ordered = items[np.lexsort((items, equal[items], place[items], tree.parent[items]))]
     parent, mark = tree.parent[ordered], equal[ordered]
     begins = np.flatnonzero(np.append(True, (parent[1:] != parent[:-1]) | (mark[1:] != mark[:-1]))[: len(ordered)])
     lengths = np.diff(np.append(begins, len(ordered)))
-    is_run = lengths >= LEAST_FOLDED
+    is_long = lengths >= LEAST_FOLDED
+    around_runs = parent[begins]
+    is_whole = is_long & (around_runs != ROOT) & (lengths == np.bincount(parent, minlength=tree.blocks)[around_runs])
+    is_run = is_long & ~is_whole
     firsts, counts = begins[is_run], lengths[is_run]
     folds = len(firsts)
     shift = np.where(np.arange(len(tree.parent)) < tree.blocks, 0, folds)
@@ -265,8 +281,8 @@ def _folded(tree: _Items, equal: Marks, place: NDArray[np.float64]) -> tuple[_It
     in_runs = np.repeat(firsts, counts) + _places_within(counts)
     around[moved[ordered[in_runs]]] = np.repeat(fold_of_run, counts)
     with_folds = np.insert(moved[ordered], firsts, fold_of_run)
-    last = np.stack([moved[ordered[firsts]], moved[ordered[firsts + counts - 1]]], axis=1)
-    return _Items.with_parents(tree.blocks + folds, around), with_folds, last
+    ends = np.stack([moved[ordered[firsts]], moved[ordered[firsts + counts - 1]]], axis=1)
+    return _Folded(_Items.with_parents(tree.blocks + folds, around), with_folds, ends, around_runs[is_whole])
 
 
 def _places_within(counts: Indices) -> Indices:
@@ -274,8 +290,9 @@ def _places_within(counts: Indices) -> Indices:
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def _numbered(scopes: _Scopes, tree: _Items, siblings: Indices, ends_of_folds: Indices) -> BlockTree:
-    """Number the blocks along `order`. `siblings`: all items but the root, of one parent in their order."""
+def _numbered(scopes: _Scopes, folded: _Folded) -> BlockTree:
+    """Number the blocks along `order`."""
+    tree, siblings = folded.tree, folded.siblings
     ops = len(scopes.op_names)
     sizes = _sums(tree, np.ones(ops)).astype(np.int64)
     begin = np.zeros(len(tree.parent), dtype=np.int64)
@@ -295,7 +312,9 @@ def _numbered(scopes: _Scopes, tree: _Items, siblings: Indices, ends_of_folds: I
     new = np.empty(blocks, dtype=np.int64)
     new[old] = np.arange(blocks)
     number = np.concatenate([new, blocks + np.arange(ops)])
-    names = _names(scopes, ends_of_folds)
+    names = _names(scopes, folded.ends)
+    is_fold = np.arange(blocks) >= len(scopes.names)
+    is_fold[folded.whole] = True
     of_blocks = tree.parent[old]
     in_order = by_parent[np.lexsort((begin[by_parent], new[parent]))]
     counts = np.bincount(new[parent], minlength=blocks)
@@ -305,7 +324,8 @@ def _numbered(scopes: _Scopes, tree: _Items, siblings: Indices, ends_of_folds: I
             first=begin[old].astype(np.int32),
             end=(begin[old] + sizes[old]).astype(np.int32),
             parent=np.where(of_blocks >= 0, new[of_blocks], -1).astype(np.int32),
-            is_fold=old >= len(scopes.names),
+            is_fold=is_fold[old],
+            is_scope=old < len(scopes.names),
             names=tuple(names[block] for block in old.tolist()),
             op_names=tuple(scopes.op_names),
             child_offset=np.append(0, np.cumsum(counts)).astype(np.int32),
@@ -325,6 +345,8 @@ def _names(scopes: _Scopes, ends_of_folds: Indices) -> list[str]:
 
 
 def _read_only(tree: BlockTree) -> BlockTree:
-    for array in (tree.order, tree.first, tree.end, tree.parent, tree.is_fold, tree.child_offset, tree.children):
+    for array in (tree.order, tree.first, tree.end, tree.parent, tree.is_fold, tree.is_scope):
+        array.setflags(write=False)
+    for array in (tree.child_offset, tree.children):
         array.setflags(write=False)
     return tree

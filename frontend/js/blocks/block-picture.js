@@ -34,6 +34,8 @@ import { HEAD } from "./block-layout.js";
 const FONT = "system-ui, sans-serif";
 const NAME_PIXELS = 13;
 const LEAST_TEXT_PIXELS = 10.5;
+/** A text that fits when it is so much narrower is not cut. */
+const CONDENSED = 0.8;
 /** Widths of texts are kept for as many. */
 const MOST_WIDTHS = 4000;
 /** Boxes narrower than this have no name. */
@@ -228,7 +230,7 @@ export class BlockPicture {
     }
     const context = this.#context;
     const width = this.#width(words, size, weight);
-    const shown = width <= room ? visible(words) : cutName(words, Math.floor(([...words].length * room) / width));
+    const shown = width * CONDENSED <= room ? visible(words) : cutName(words, Math.floor(([...words].length * room) / width));
     context.font = `${weight} ${size.toFixed(1)}px ${FONT}`;
     context.fillStyle = paint(colour);
     context.fillText(shown, x, y, Math.max(1, room));
