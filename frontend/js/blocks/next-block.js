@@ -6,6 +6,8 @@
 const WAYS = Object.freeze({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] });
 /** So much more does a way to the side count than one ahead. */
 const ASIDE = 2.5;
+/** What is further to the side than this is not that way: so much of it is ahead at least. */
+const LEAST_AHEAD = 0.3;
 
 /**
  * @param {string} arrow
@@ -23,7 +25,7 @@ export function nextBlock(arrow, from, places) {
     const ahead = (to.x - start.x) * across + (to.y - start.y) * down;
     const aside = Math.abs((to.x - start.x) * down) + Math.abs((to.y - start.y) * across);
     const distance = ahead + ASIDE * aside;
-    if (ahead > 1 && distance < nearest) {
+    if (ahead > Math.max(1, LEAST_AHEAD * aside) && distance < nearest) {
       [nearest, found] = [distance, key];
     }
   }
