@@ -12,11 +12,12 @@ from engine.clusters.cluster import Device
 from engine.errors import GraphError
 from engine.events import Json
 from engine.files.tensor_file import pack_tensors
-from engine.graphs.blocks import ROOT, BlockTree, block_tree, mark_of
+from engine.graphs.blocks import ROOT, BlockTree, beside_their_use, block_tree, mark_of
 from engine.graphs.edge_trips import moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.graphs.grouping.grouping import edges_between
 from engine.graphs.layered import Layered, Spacing, layered
+from engine.graphs.short_names import WITHOUT_WORK
 from engine.prepared import PreparedGraph
 
 MOST_CHILDREN_DRAWN = 5_000
@@ -41,7 +42,11 @@ class BlockView:
         marks = mark_of(np.array(graph.op_types), costs.bytes_of_op(), costs.persistent_bytes)
         time_us = np.nan_to_num(costs.op_time_in_step_us()).max(axis=0, initial=0.0)
         self._weight = weight = time_us + LEAST_WEIGHT * (time_us.max() or 1.0)
-        names = prepared.short_names().of_op
+        works = np.array([op_type not in WITHOUT_WORK for op_type in graph.op_types])
+        is_data = graph.edge_output != CONTROL
+        names = beside_their_use(
+            prepared.short_names().of_op, works, graph.edge_source[is_data], graph.edge_target[is_data]
+        )
         self.tree = block_tree(names, marks, weight, graph.edge_source, graph.edge_target)
         self._type_names, types = np.unique(np.array(graph.op_types), return_inverse=True)
         self._type_of_op = types.reshape(-1)

@@ -91,6 +91,32 @@ def block_tree(
     return _numbered(scopes, _folded(tree, equal, place))
 
 
+def beside_their_use(
+    short_names: Sequence[str], works: NDArray[np.bool_], edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]
+) -> list[str]:
+    """The names with those scopes right in the graph where no op `works` [ops] put into a scope that uses them: the one
+    whose name begins alike, or the first.
+
+    Keras names a layer's variables `dense_5/kernel` and what the layer computes `dense_5_1/MatMul`.
+    """
+    outermost = [name.partition("/")[0] if "/" in name else "" for name in short_names]
+    working = {outermost[op] for op in np.flatnonzero(works).tolist()}
+    idle = {op for op, scope in enumerate(outermost) if scope and scope not in working}
+    if not idle:
+        return list(short_names)
+    pairs = np.stack([edge_source, edge_target], axis=1).astype(np.int64)
+    place = levels(pairs, len(short_names))
+    users: dict[int, list[int]] = {}
+    for one, other in pairs[np.isin(edge_source, list(idle))].tolist():
+        users.setdefault(one, []).append(other)
+    scope_of: dict[int, str] = {}
+    for op in sorted(idle, key=lambda each: -int(place[each])):
+        own = outermost[op]
+        first = min(users.get(op, [op]), key=lambda each: (not outermost[each].startswith(own), int(place[each])))
+        scope_of[op] = scope_of.get(first, "") if first in idle else outermost[first]
+    return [f"{scope_of[op]}/{name}" if scope_of.get(op) else name for op, name in enumerate(short_names)]
+
+
 @dataclass(frozen=True, slots=True)
 class _Scopes:
     """The scopes that are blocks, each behind those around it, with the names of all things in them."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.blocks import LEAST_FOLDED, MOST_DEPTH, ROOT, BlockTree, block_tree, mark_of
+from engine.graphs.blocks import LEAST_FOLDED, MOST_DEPTH, ROOT, BlockTree, beside_their_use, block_tree, mark_of
 
 Edges = Sequence[tuple[int, int]]
 
@@ -212,3 +212,14 @@ class Looks:
             return [item - tree.block_count]
         ops: list[int] = tree.order[tree.first[item] : tree.end[item]].tolist()
         return ops
+
+
+def test_a_scope_of_variables_alone_stands_in_the_layer_that_uses_it() -> None:
+    names = ["dense/kernel", "dense_1/MatMul", "decay/Mul", "dense_2/MatMul", "shared/kernel", "alone/x", "step"]
+    works = np.array([name.endswith("Mul") for name in names])
+    edges = [(0, 2), (0, 1), (1, 3), (4, 3), (3, 2)]
+    source, target = np.array(edges, dtype=np.int32).T
+    found = beside_their_use(names, works, source, target)
+    expected = {"dense/kernel": "dense_1/dense/kernel", "shared/kernel": "dense_2/shared/kernel"}
+    assert found == [expected.get(name, name) for name in names]
+    assert beside_their_use(names[:1], works[:1], source[:0], target[:0]) == names[:1]
