@@ -26,6 +26,8 @@ ROOT = 0
 """the block around all others"""
 MOST_DEPTH = 32
 """parts of a name that are blocks: what is below them is one op's name"""
+MOST_USES = 64
+"""scopes that are looked at for the one that a variable belongs to"""
 LEAST_FOLDED = 3
 """equal neighbours"""
 
@@ -109,12 +111,15 @@ def beside_their_use(
     users: dict[int, list[int]] = {}
     for one, other in pairs[np.isin(edge_source, list(idle))].tolist():
         users.setdefault(one, []).append(other)
-    scope_of: dict[int, str] = {}
+    uses: dict[int, dict[str, int]] = {}  # of an op: scope → the place of the first op there that uses it
     for op in sorted(idle, key=lambda each: -int(place[each])):
-        own = outermost[op]
-        first = min(users.get(op, [op]), key=lambda each: (not outermost[each].startswith(own), int(place[each])))
-        scope_of[op] = scope_of.get(first, "") if first in idle else outermost[first]
-    return [f"{scope_of[op]}/{name}" if scope_of.get(op) else name for op, name in enumerate(short_names)]
+        found: dict[str, int] = {}
+        for user in users.get(op, ()):
+            for scope, at in (uses[user] if user in idle else {outermost[user]: int(place[user])}).items():
+                found[scope] = min(at, found.get(scope, at))
+        nearest = sorted(found, key=lambda scope: (not scope.startswith(outermost[op]), found[scope]))
+        uses[op] = {scope: found[scope] for scope in nearest[:MOST_USES] if scope}
+    return [f"{next(iter(uses[op]))}/{name}" if uses.get(op) else name for op, name in enumerate(short_names)]
 
 
 @dataclass(frozen=True, slots=True)
