@@ -46,6 +46,12 @@ def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: in
     page.wait_for_url("**/runs/*/")
 
 
+def show_groups(page: Page) -> None:
+    """Draw the groups of a graph that reads by its blocks at first."""
+    page.get_by_role("button", name="Groups", exact=True).click()
+    expect(page.locator("[data-part=canvas] > .graph-canvas")).to_be_visible()
+
+
 def expect_status(page: Page, status: str) -> None:
     expect(part(page, "status")).to_have_attribute("data-status", status)
 

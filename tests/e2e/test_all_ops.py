@@ -41,6 +41,7 @@ def test_all_ops_are_drawn_chosen_and_coloured_by_the_shown_placement(page: Page
 
     groups, ops = (page.get_by_role("img", name=f"All 3,100 {what}") for what in ("groups", "ops"))
     stage, words = part(page, "canvas"), page.locator(".flat-words")
+    page.get_by_role("button", name="Groups", exact=True).click()
     expect(groups).to_be_visible()
     expect(page.locator(".graph-canvas")).to_have_count(0)
     page.get_by_role("button", name="All ops").click()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import part, run_on
+from tests.e2e.steps import part, run_on, show_groups
 
 pytestmark = pytest.mark.e2e
 
@@ -48,6 +48,7 @@ def test_groups_are_coloured_by_other_facts_and_opened_to_their_ops(page: Page, 
         expect(legend).not_to_contain_text("stands still")
     expect(page).to_have_url(re.compile("colour=cpu"))
 
+    show_groups(page)
     whole = stage.locator(":scope > .graph-canvas")
     whole.dblclick(position=stage.evaluate("stage => stage.graphView.pixelOf(5)"))  # the lowest one
     way = stage.get_by_role("navigation", name="Opened scopes")

@@ -3,6 +3,7 @@
 import { pixelAt } from "../drawing/viewport.js";
 import { paint } from "../ui/colours.js";
 import { cutName, formatBytes, visible } from "../ui/format.js";
+import { SvgContext } from "../ui/svg-context.js";
 import { HEAD } from "./block-layout.js";
 
 /** @typedef {import("./block-tree.js").BlockNode} BlockNode */
@@ -55,11 +56,12 @@ export class BlockPicture {
   #colours;
 
   /**
-   * @param {CanvasRenderingContext2D} context scaled to pixels of the page
+   * @param {import("../ui/svg-elements.js").Surface} surface scaled to pixels of the page
    * @param {Viewport} view
    * @param {readonly { colour: string }[]} looks colours of the style sheet (`--ramp-2`), or `#rrggbb`
    */
-  constructor(context, view, looks) {
+  constructor(surface, view, looks) {
+    const context = /** @type {CanvasRenderingContext2D} */ (surface);
     this.#context = context;
     this.#view = view;
     this.#colours = looks.map(({ colour }) => paint(colour));
@@ -166,7 +168,7 @@ export class BlockPicture {
     const context = this.#context;
     context.globalAlpha = isFaded ? 0.35 : 1;
     context.beginPath();
-    context.roundRect(x, y, width, height, Math.min(RADIUS * this.#view.zoom, RADIUS));
+    roundedPath(context, x, y, width, height, Math.min(RADIUS * this.#view.zoom, RADIUS));
     context.fillStyle = fill;
     context.fill();
     context.strokeStyle = paint(isChosen || isMarked ? "--accent" : "--border-strong");
@@ -230,7 +232,8 @@ export class BlockPicture {
     }
     const context = this.#context;
     const width = this.#width(words, size, weight);
-    const shown = width * CONDENSED <= room ? visible(words) : cutName(words, Math.floor(([...words].length * room) / width));
+    const isCanvas = !(context instanceof SvgContext); // which alone makes letters narrower
+    const shown = width * (isCanvas ? CONDENSED : 1) <= room ? visible(words) : cutName(words, Math.floor(([...words].length * room) / width));
     context.font = `${weight} ${size.toFixed(1)}px ${FONT}`;
     context.fillStyle = paint(colour);
     context.fillText(shown, x, y, Math.max(1, room));
@@ -370,6 +373,28 @@ export class BlockPicture {
     const end = { x: isRight ? other.x : other.x + other.width, y: other.y + other.height / 2 };
     return { start, end, away: { x: (isRight ? 1 : -1) * Math.min(90, Math.max(8, Math.abs(end.x - start.x) * 0.45)), y: 0 } };
   }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ * @param {number} radius of the corners
+ */
+function roundedPath(context, x, y, width, height, radius) {
+  const [right, bottom] = [x + width, y + height];
+  context.moveTo(x + radius, y);
+  context.lineTo(right - radius, y);
+  context.quadraticCurveTo(right, y, right, y + radius);
+  context.lineTo(right, bottom - radius);
+  context.quadraticCurveTo(right, bottom, right - radius, bottom);
+  context.lineTo(x + radius, bottom);
+  context.quadraticCurveTo(x, bottom, x, bottom - radius);
+  context.lineTo(x, y + radius);
+  context.quadraticCurveTo(x, y, x + radius, y);
+  context.closePath();
 }
 
 /** @param {BlockNode} node */

@@ -127,6 +127,7 @@ export class BlocksPanel {
       choose: (group, reveal) => this.#showChosen(group, reveal),
       zoom: (closer) => this.#view?.zoom(closer),
       fit: () => this.#view?.fit(),
+      drawOn: (surface) => this.#view?.drawOn(surface),
     };
   }
 

@@ -158,6 +158,21 @@ export class BlocksView {
     this.#zoomAt(closer ? ZOOM_STEP : 1 / ZOOM_STEP, { x: width / 2, y: height / 2 });
   }
 
+  /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the canvas */
+  drawOn(surface) {
+    const context = /** @type {CanvasRenderingContext2D} */ (surface);
+    const size = this.#size;
+    context.save();
+    context.beginPath();
+    context.rect(0, 0, size.width, size.height);
+    context.clip();
+    if (this.#scene) {
+      const placeOf = (/** @type {number} */ key) => /** @type {Rectangle} */ (this.#layout.places.get(key));
+      this.#drawScene(context, this.#scene, placeOf, seen(this.#view, size, 8), false);
+    }
+    context.restore();
+  }
+
   /** @returns {boolean} whether blocks are on their way, for tests */
   get isMoving() {
     return this.#motion !== null;

@@ -42,6 +42,7 @@ import { leaveOutSmallFans } from "./small-fans-note.js";
  * @property {(group: number, reveal: boolean) => void} choose
  * @property {(closer: boolean) => void} zoom
  * @property {() => void} fit
+ * @property {(surface: import("../ui/svg-elements.js").Surface) => void} [drawOn]
  */
 
 export class GraphPanel {
@@ -193,7 +194,7 @@ export class GraphPanel {
 
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the canvas */
   drawOn(surface) {
-    this.#view?.drawOn(surface);
+    (this.#other?.drawOn ? this.#other : this.#view)?.drawOn?.(surface);
   }
 
   /**

@@ -47,6 +47,8 @@ export class FlatPanel {
   #blocks = null;
   /** @type {Promise<boolean> | null} whether the blocks have a drawing */
   #blocksLoaded = null;
+  /** @type {Drawn | null} what was asked for last */
+  #shown = null;
   /** Whether the blocks have none, so that the groups are shown. */
   #lacksBlocks = false;
   #tip = new Tip();
@@ -84,17 +86,19 @@ export class FlatPanel {
   /** Draw what the page shows, from now on. */
   start() {
     this.#store.subscribe(["drawn"], () => this.#draw());
+    this.#store.subscribe(["opened"], ({ opened }) => opened.length > 0 && this.#shown === "blocks" && this.#store.set({ drawn: "groups" }));
     return this.#draw();
   }
 
   /** @returns {Drawn} */
   get #drawn() {
-    const drawn = this.#store.state.drawn || (this.#choice.hidden ? "groups" : firstPicture(this.#groups));
+    const { drawn: wish, opened } = this.#store.state;
+    const drawn = wish || (this.#choice.hidden || opened.length > 0 ? "groups" : firstPicture(this.#groups));
     return drawn === "blocks" && this.#lacksBlocks ? "groups" : drawn;
   }
 
   async #draw() {
-    const drawn = this.#drawn;
+    const drawn = (this.#shown = this.#drawn);
     const begins = this.#views.size === 0 && !this.#stage.querySelector(":scope > .graph-canvas");
     for (const button of this.#choice.querySelectorAll("button")) {
       button.setAttribute("aria-pressed", String(button.dataset.drawn === drawn));

@@ -19,7 +19,7 @@ import { getFile, post } from "../ui/server.js";
 
 /** What the pictures show, by where it is shown: what is not there has no size, and no picture. */
 const PICTURES = /** @type {const} */ ([
-  { name: "graph", label: "Graph", shown: "[data-part=canvas] .graph-canvas" },
+  { name: "graph", label: "Graph", shown: "[data-part=canvas] :is(.graph-canvas, [data-drawn=blocks]):not([hidden])" },
   { name: "timeline", label: "Timeline", shown: "[data-part=step][data-state=ready] [data-step=timeline]" },
   { name: "memory", label: "Memory", shown: "[data-part=step][data-state=ready] [data-step=memory]" },
   { name: "curve", label: "Step times", shown: "[data-part=chart]" },
