@@ -215,6 +215,9 @@ export class BlocksPanel {
       this.#chosen = toggled; // what was chosen is in the closed block
     }
     this.#view?.arrange(tree.roots, tree.nodes, toggled);
+    if (this.#chosen !== null) {
+      this.#view?.choose(this.#chosen, false);
+    }
     this.#paint();
   }
 
