@@ -161,6 +161,16 @@ def zoom(page: Page, centre: tuple[float, float], deadline: float) -> None:
     page.keyboard.up("Control")
 
 
+def open_and_close(page: Page, _: tuple[float, float], deadline: float) -> None:
+    """Open the first blocks one after the other and close them again, by keys."""
+    host = page.locator("[data-drawn=blocks].flat-canvas")
+    host.press("ArrowDown")
+    while time.monotonic() < deadline:
+        for key in ("ArrowDown", "Enter", "Escape"):
+            host.press(key)
+            page.wait_for_timeout(300)
+
+
 def play(page: Page, _: tuple[float, float], deadline: float) -> None:
     """Play the episodes from the first one, 50 a second."""
     _play(page, "50", deadline)

@@ -43,6 +43,8 @@ class Material:
 
 
 MATERIAL = {
+    "1,000 ops": Material(ops=1_000, groups=128),
+    "5,000 ops": Material(ops=5_000, groups=128),
     "160 groups": Material(ops=2_000, groups=160),
     "1,000 groups": Material(ops=6_000, groups=1_000),
     "20,000 ops": Material(ops=20_000, groups=128),

@@ -34,13 +34,14 @@ import { HEAD } from "./block-layout.js";
 
 const FONT = "system-ui, sans-serif";
 const NAME_PIXELS = 13;
-const LEAST_TEXT_PIXELS = 10.5;
+const LEAST_TEXT_PIXELS = 10;
 /** A text that fits when it is so much narrower is not cut. */
 const CONDENSED = 0.8;
 /** Widths of texts are kept for as many. */
 const MOST_WIDTHS = 4000;
-/** Boxes narrower than this have no name. */
+/** Boxes narrower than this have no name, and no arrow. */
 const LEAST_NAMED_PIXELS = 34;
+const LEAST_MARKED_PIXELS = 74;
 const BAR = 9;
 const RADIUS = 7;
 /** From one line to the next, beside the height of the letters. */
@@ -140,10 +141,11 @@ export class BlockPicture {
     const rest = box.height - Math.max(4, BAR * zoom) - 4;
     const facts = [face.time, ...face.more].slice(0, Math.max(0, Math.floor(rest / (size * LINE)) - 1));
     const step = rest / (facts.length + 1);
-    const left = box.x + (isBlock ? MARK_PIXELS + 1 : 7);
+    const hasArrow = isBlock && box.width >= LEAST_MARKED_PIXELS;
+    const left = box.x + (hasArrow ? MARK_PIXELS + 1 : 6);
     const right = box.x + box.width - 6;
     const first = box.y + 2 + step / 2;
-    if (isBlock) {
+    if (hasArrow) {
       this.#arrow(box.x + 9, first, false);
     }
     const times = node.row.members > 0 ? `× ${node.row.members}` : "";

@@ -42,7 +42,7 @@ const STILL_MILLISECONDS = 160;
 /** The zoom from which all crossing bytes are written; those of the chosen block always are. */
 const BYTES_ZOOM = 0.5;
 const GREATEST_FIT = 1.15;
-/** What shows all blocks goes on to do so after one is opened, unless it would have to be smaller than this. */
+/** A picture that shows all begins, and goes on after a block is opened, with all, unless names were too small to read. */
 const LEAST_FIT = 0.5;
 const GREATEST_ZOOM = 2;
 
@@ -107,7 +107,7 @@ export class BlocksView {
     const from = toggled === null ? undefined : old.get(toggled);
     this.#before = place && from ? this.#starts(old, wasClosed ? toggled : null) : new Map();
     this.#isFitted = !place || !from || (this.#isFitted && this.#fittedView.zoom >= LEAST_FIT);
-    const target = this.#isFitted || !place || !from ? this.#fittedView : showing(this.#anchored(from, place), place, this.#size, MARGIN_PIXELS);
+    const target = this.#isFitted || !place || !from ? this.#firstView : showing(this.#anchored(from, place), place, this.#size, MARGIN_PIXELS);
     if (this.#before.size > 0 && !prefersLessMotion()) {
       this.#motion = { start: performance.now(), from: this.#view, to: target };
     } else {
@@ -199,6 +199,19 @@ export class BlocksView {
     return view.zoom <= GREATEST_FIT ? view : centred({ ...view, zoom: 0 }, { x: width / 2, y: height / 2 }, GREATEST_FIT, this.#size);
   }
 
+  /** All of it; of what is too large to be read then, the beginning of the data. */
+  get #firstView() {
+    const fitting = this.#fittedView;
+    const first = this.#layout.places.get(this.#roots[0]?.key ?? NaN);
+    if (fitting.zoom >= LEAST_FIT || !first) {
+      return fitting;
+    }
+    const begin = centred({ ...fitting, zoom: 0 }, { x: first.x + first.width / 2, y: 0 }, LEAST_FIT, this.#size);
+    const most = MARGIN_PIXELS;
+    const least = this.#size.width - MARGIN_PIXELS - this.#layout.width * LEAST_FIT;
+    return Object.freeze({ zoom: LEAST_FIT, x: Math.max(Math.min(most, least), Math.min(most, begin.x)), y: MARGIN_PIXELS });
+  }
+
   /**
    * Where all that is seen comes from.
    *
@@ -253,7 +266,7 @@ export class BlocksView {
   #resized() {
     if (this.#isFitted) {
       this.#motion = null;
-      this.#view = this.#fittedView;
+      this.#view = this.#firstView;
     }
     this.#canvas.redrawSoon();
   }
