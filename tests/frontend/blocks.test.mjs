@@ -5,7 +5,7 @@ import test from "node:test";
 import { bundlesOf, crossingBytes } from "../../frontend/js/blocks/block-edges.js";
 import { blockLayout, BLOCK, HEAD } from "../../frontend/js/blocks/block-layout.js";
 import { between, folded, showing } from "../../frontend/js/blocks/block-motion.js";
-import { mainLook, membersOf, sharesOf } from "../../frontend/js/blocks/block-shares.js";
+import { mainLook, membersOf, sharesOf, timesOf } from "../../frontend/js/blocks/block-shares.js";
 import { BlockTree, groupsOf, leafOfOps } from "../../frontend/js/blocks/block-tree.js";
 import { firstPicture } from "../../frontend/js/blocks/first-picture.js";
 import { nextBlock } from "../../frontend/js/blocks/next-block.js";
@@ -113,6 +113,7 @@ test("shares are by time, and by number where nothing takes time", () => {
   assert.deepEqual(two, [{ look: 0, share: 4 / 15, timeUs: 4 }, { look: 1, share: 11 / 15, timeUs: 11 }]);
   assert.deepEqual(none, [{ look: 0, share: 1, timeUs: 0 }]);
   assert.deepEqual([one, two, none].map(mainLook), [2, 1, 0]);
+  assert.deepEqual(timesOf([{ first: 0, end: 2 }, { first: 2, end: 6 }, { first: 6, end: 9 }], ORDER, timeUs), [6, 15, 0]);
   const fold = /** @type {any} */ (treeWith([2]).node(3));
   assert.deepEqual(membersOf(fold), [{ first: 2, end: 3 }, { first: 3, end: 4 }, { first: 4, end: 5 }]);
   assert.deepEqual(membersOf(/** @type {any} */ (treeWith([]).node(1))), []);

@@ -43,6 +43,22 @@ export function sharesOf(blocks, order, lookOf, timeUs, looks) {
 }
 
 /**
+ * @param {readonly Block[]} blocks
+ * @param {ArrayLike<number>} order [ops]
+ * @param {ArrayLike<number>} timeUs [ops]
+ * @returns {number[]} [blocks] the times of their ops, added up
+ */
+export function timesOf(blocks, order, timeUs) {
+  return blocks.map(({ first, end }) => {
+    let sum = 0;
+    for (let place = first; place < end; place += 1) {
+      sum += timeUs[order[place]];
+    }
+    return sum;
+  });
+}
+
+/**
  * The equal parts of a fold, in the order of the data.
  *
  * @param {import("./block-tree.js").BlockNode} node

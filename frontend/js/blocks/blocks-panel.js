@@ -3,15 +3,17 @@
  * up what the block's ops take where the shown placement has them, and lets groups be chosen and moved by blocks.
  */
 
+import { colouring } from "../graph/colouring.js";
+import { costFacts } from "../graph/cost-facts.js";
 import { choice, chosenGroup } from "../run/page-state.js";
-import { chainTimes } from "../step/node-facts.js";
+import { chainTimes, nodeFacts } from "../step/node-facts.js";
 import { element, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShares, formatTime } from "../ui/format.js";
 import { getBytes, getJson } from "../ui/server.js";
 import { Tip } from "../ui/tip.js";
 import { bundlesOf, crossingBytes } from "./block-edges.js";
 import { BlockGraph } from "./block-graph.js";
-import { mainLook, membersOf, sharesOf } from "./block-shares.js";
+import { mainLook, membersOf, sharesOf, timesOf } from "./block-shares.js";
 import { BlockTree, groupsOf, leafOfOps, ROOT } from "./block-tree.js";
 import { BlocksView } from "./blocks-view.js";
 
@@ -23,11 +25,14 @@ import { BlocksView } from "./blocks-view.js";
 /**
  * @typedef {object} BlockActs
  * @property {((group: number, event: PointerEvent) => void) | null} onDrag the chosen groups are dragged, of which this is one; null: they cannot be
+ * @property {() => void} onArrange other blocks are seen
  * @property {(words: string) => void} onFailure a block cannot be opened
  */
 
 const HINT = "Select a block to see what it takes and where; double-click or Enter opens it, Escape closes.";
 const LEAST_CHAIN_US = 1e-6;
+/** Colours by which a block has stripes. */
+const STRIPED = Object.freeze(["device", "gain"]);
 
 export class BlocksPanel {
   #host;
@@ -58,6 +63,8 @@ export class BlocksPanel {
   #bundles = null;
   /** @type {Map<number, BlockFace>} */
   #faces = new Map();
+  /** @type {ArrayLike<number> | null} [leaves] null: they have stripes of their groups' looks */
+  #lookOfLeaf = null;
   /** Of the shown placement, [ops]. @type {{ deviceOf: ArrayLike<number> | null, timeUs: ArrayLike<number> }} */
   #known = { deviceOf: null, timeUs: [] };
   /** @type {number | null} the chosen block */
@@ -107,8 +114,6 @@ export class BlocksPanel {
     });
     this.#arrange(null);
     this.#store.subscribe(["blocks"], () => this.#follow());
-    this.#store.subscribe(["facts"], () => this.#paint());
-    this.#kindChoice?.addEventListener("change", () => this.#paint());
     Object.assign(this.#host, { blocksView: this.#view, blockTree: this.#tree }); // for tests
     return true;
   }
@@ -116,6 +121,7 @@ export class BlocksPanel {
   /** @returns {import("../graph/graph-panel.js").GroupsPicture} */
   get picture() {
     return {
+      paint: (key, facts, costs) => this.#colour(key, facts, costs),
       show: (picture) => {
         this.#picture = picture;
         this.#paint();
@@ -218,7 +224,39 @@ export class BlocksPanel {
     if (this.#chosen !== null) {
       this.#view?.choose(this.#chosen, false);
     }
-    this.#paint();
+    this.#acts.onArrange();
+  }
+
+  /**
+   * Colours by what closed blocks and ops are themselves, for the legend; by device, and by gains that groups alone have,
+   * a block has a stripe for each look of its groups.
+   *
+   * @param {string} key
+   * @param {import("../graph/colouring.js").Facts} facts of the groups
+   * @param {import("../ui/contracts.js").OpCosts | null} costs
+   * @returns {import("../graph/colouring.js").Colouring | null}
+   */
+  #colour(key, facts, costs) {
+    const graph = this.#graph;
+    this.#lookOfLeaf = null;
+    if (!graph || STRIPED.includes(key)) {
+      return null;
+    }
+    const [leaves, step] = [this.#leaves, facts.step && this.#step];
+    const timeUs = this.#timesOf(graph, this.#deviceOfOps(graph, facts.placement));
+    const painted = colouring(
+      key,
+      {
+        ...facts,
+        timeUs: facts.timeUs && timesOf(leaves, graph.order, timeUs),
+        bytes: leaves.map(({ row }) => row.output_bytes),
+        step: step && nodeFacts(step, this.#leafOf, leaves.length),
+        costs: costs && costFacts(costs, this.#leafOf, leaves.length),
+      },
+      leaves.length,
+    );
+    this.#lookOfLeaf = painted.lookOf;
+    return painted;
   }
 
   /** Colours, times and crossing edges of the shown placement. */
@@ -227,23 +265,23 @@ export class BlocksPanel {
     if (!graph || !tree || !view || !bundles) {
       return;
     }
-    const deviceOf = this.#deviceOfOps(graph);
+    const deviceOf = this.#deviceOfOps(graph, this.#picture.placement);
     const timeUs = this.#timesOf(graph, deviceOf);
     this.#known = { deviceOf, timeUs };
     const lookOf = this.#looksOfOps(graph);
     const nodes = [...tree.nodes];
-    const shares = sharesOf(nodes, graph.order, lookOf, timeUs, this.#picture.looks.length);
+    const times = timesOf(nodes, graph.order, timeUs);
+    const shares = this.#sharesOf(nodes, graph.order, lookOf, timeUs);
     const devices = deviceOf ? sharesOf(nodes, graph.order, deviceOf, timeUs, this.#looks.length) : null;
     const chain = this.#chainOf(nodes);
     const marked = this.#markedOf(nodes, graph);
     this.#faces = new Map(nodes.map((node, index) => {
-      const time = shares[index].reduce((sum, each) => sum + each.timeUs, 0);
-      const members = membersOf(node);
+      const members = this.#lookOfLeaf ? [] : membersOf(node);
       const mains = members.length > 0 ? sharesOf(members, graph.order, lookOf, timeUs, this.#picture.looks.length).map(mainLook) : [];
       return [node.key, {
         shares: shares[index],
         members: mains,
-        time: formatTime(time),
+        time: formatTime(times[index]),
         places: devices ? deviceWords(devices[index], this.#looks) : counted(node.row.ops, "op"),
         more: [chain && chain[index] > LEAST_CHAIN_US ? `critical ${formatTime(chain[index])}` : "", bytesWords(node)].filter(Boolean),
         isCritical: chain !== null && chain[index] > LEAST_CHAIN_US,
@@ -262,9 +300,29 @@ export class BlocksPanel {
     this.#sayChosen();
   }
 
-  /** @param {BlockGraph} graph */
-  #deviceOfOps(graph) {
-    const { placement } = this.#picture;
+  /**
+   * @param {readonly BlockNode[]} nodes
+   * @param {ArrayLike<number>} order
+   * @param {ArrayLike<number>} lookOf [ops]
+   * @param {ArrayLike<number>} timeUs [ops]
+   */
+  #sharesOf(nodes, order, lookOf, timeUs) {
+    const own = this.#lookOfLeaf;
+    if (!own) {
+      return sharesOf(nodes, order, lookOf, timeUs, this.#picture.looks.length);
+    }
+    const leafOf = new Map(this.#leaves.map(({ key }, leaf) => [key, leaf]));
+    return nodes.map(({ key }) => {
+      const leaf = leafOf.get(key);
+      return leaf === undefined ? [] : [{ look: own[leaf], share: 1, timeUs: 0 }];
+    });
+  }
+
+  /**
+   * @param {BlockGraph} graph
+   * @param {ArrayLike<number> | null} placement [groups]
+   */
+  #deviceOfOps(graph, placement) {
     if (!placement) {
       return null;
     }
@@ -276,6 +334,9 @@ export class BlocksPanel {
   /** @param {BlockGraph} graph */
   #looksOfOps(graph) {
     const { lookOf, deviceOfNode } = this.#picture;
+    if (this.#lookOfLeaf) {
+      return []; // leaves have looks of their own
+    }
     return deviceOfNode ?? Int32Array.from(graph.group, (group) => lookOf[group] ?? 0);
   }
 

@@ -43,6 +43,8 @@ import { leaveOutSmallFans } from "./small-fans-note.js";
  * @property {(closer: boolean) => void} zoom
  * @property {() => void} fit
  * @property {(surface: import("../ui/svg-elements.js").Surface) => void} [drawOn]
+ * @property {(key: string, facts: import("./colouring.js").Facts, costs: import("../ui/contracts.js").OpCosts | null) => import("./colouring.js").Colouring | null} [paint]
+ *   colours of nodes that are no groups, for the legend; null: it shows the groups' colours
  */
 
 export class GraphPanel {
@@ -240,9 +242,15 @@ export class GraphPanel {
     }
   }
 
+  /** Another picture shows other nodes. */
+  repaint() {
+    this.#paint();
+  }
+
   #paint() {
     this.#colours.renew();
-    const painted = this.#colours.colouring;
+    const { key, facts, opCosts } = this.#colours;
+    const painted = this.#other?.paint?.(key, facts, opCosts) ?? this.#colours.colouring;
     const { step, placement } = this.#colours.facts;
     const deviceOfNode = this.#colours.key === "device" ? (step?.deviceOfOp ?? null) : null;
     this.#shownPicture?.show({ ...painted, placement, deviceOfNode, cut: step?.cut });

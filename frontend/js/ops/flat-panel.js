@@ -140,6 +140,7 @@ export class FlatPanel {
     const onDrag = this.#panel.onDrag ?? null;
     const blocks = new BlocksPanel(host, String(this.#choice.dataset.blocks), this.#groups, this.#looks, this.#store, kind instanceof HTMLSelectElement ? kind : null, {
       onDrag,
+      onArrange: () => this.#panel.repaint(),
       onFailure: (words) => setText(blocks.words, words),
     });
     this.#stage.after(blocks.words);
