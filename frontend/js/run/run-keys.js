@@ -24,11 +24,12 @@ export const RUN_KEYS = Object.freeze([
     keys: [
       ["+ or -", "Zoom"],
       ["0", "Show all of it"],
-      ["← ↑ → ↓", "Pan the graph; ← and → also the timeline"],
+      ["← ↑ → ↓", "In blocks: the next one that way; else pan the graph; ← and → also the timeline"],
+      ["Shift + ← ↑ → ↓", "Pan the blocks"],
       ["< or >", "Pan the zoomed chart"],
       ["[ or ]", "In the timeline: the bar before or after"],
-      ["Enter", "Open the chosen group; in a table, choose the row"],
-      ["Esc", "Choose nothing; in an opened scope, go back"],
+      ["Enter", "Open the chosen block (an open one: close it) or group; in a table, choose the row"],
+      ["Esc", "Close the block around the chosen one; choose nothing; in an opened scope, go back"],
     ],
   },
   {
