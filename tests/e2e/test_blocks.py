@@ -36,7 +36,7 @@ class Blocks:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.host = page.locator("[data-drawn=blocks].flat-canvas")
-        self.words = page.locator(".flat-words:visible")
+        self.words = page.locator(".block-words")
 
     @property
     def names(self) -> list[str]:

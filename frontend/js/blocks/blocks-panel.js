@@ -44,7 +44,7 @@ export class BlocksPanel {
   #kindChoice;
   #tip = new Tip();
   /** What is said of the chosen block. */
-  words = element("p", { class: "hint name flat-words", role: "status" }, HINT);
+  words = element("p", { class: "hint name block-words", role: "status" }, HINT);
   /** @type {BlockGraph | null} */
   #graph = null;
   /** @type {BlockTree | null} */
