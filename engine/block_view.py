@@ -23,7 +23,7 @@ from engine.prepared import PreparedGraph
 MOST_CHILDREN_DRAWN = 5_000
 """of an opened block; one with more has no drawing"""
 TYPES_SHOWN = 3
-ASPECT = 0.7
+ASPECT = 1.0
 """width by height of an opened block in units: a block is wider than high"""
 SPACING = Spacing(1.0, 1.0, 1.0, 1.0, 0.0, ASPECT, narrowest_row=5, row_share=1.2)
 """1 is the distance between neighbours, and between rows: the browser knows how large they are"""
