@@ -31,7 +31,7 @@ MOST_USES = 64
 LEAST_FOLDED = 3
 """equal neighbours"""
 
-Indices = NDArray[np.int64]
+ItemNumbers = NDArray[np.int64]
 Marks = NDArray[np.uint64]
 """equal for what is equal"""
 
@@ -126,9 +126,9 @@ def beside_their_use(
 class _Scopes:
     """The scopes that are blocks, each behind those around it, with the names of all things in them."""
 
-    parent: Indices
+    parent: ItemNumbers
     """[scopes] −1 for the root"""
-    of_op: Indices
+    of_op: ItemNumbers
     """[ops]"""
     names: list[str]
     op_names: list[str]
@@ -195,9 +195,9 @@ class _Items:
     """Blocks, then ops, with their parents, and the items of each depth."""
 
     blocks: int
-    parent: Indices
+    parent: ItemNumbers
     """[items] −1 for the root"""
-    at_depth: list[Indices]
+    at_depth: list[ItemNumbers]
     """[depths] the items, the root alone first"""
 
     @staticmethod
@@ -205,7 +205,7 @@ class _Items:
         return _Items.with_parents(len(scopes.parent), np.concatenate([scopes.parent, scopes.of_op]))
 
     @staticmethod
-    def with_parents(blocks: int, parent: Indices) -> "_Items":
+    def with_parents(blocks: int, parent: ItemNumbers) -> "_Items":
         depth = np.zeros(len(parent), dtype=np.int64)
         above = parent.copy()
         while (above >= 0).any():
@@ -216,7 +216,7 @@ class _Items:
         return _Items(blocks, parent, [np.asarray(each) for each in np.split(ordered, cuts)])
 
     @property
-    def depth(self) -> Indices:
+    def depth(self) -> ItemNumbers:
         """[items] how many blocks are around each."""
         depth = np.empty(len(self.parent), dtype=np.int64)
         for number, items in enumerate(self.at_depth):
@@ -252,7 +252,7 @@ def mark_of(*columns: NDArray[np.generic]) -> Marks:
     return marks
 
 
-def _marks_of_items(tree: _Items, marks: Marks, pairs: Indices) -> Marks:
+def _marks_of_items(tree: _Items, marks: Marks, pairs: ItemNumbers) -> Marks:
     """[items] what each is: sums of what is in it and of the edges that are in it and in no block below."""
     found = np.concatenate([np.zeros(tree.blocks, dtype=np.uint64), _mixed(marks)])
     around = _lowest_around(tree, pairs + tree.blocks)
@@ -265,7 +265,7 @@ def _marks_of_items(tree: _Items, marks: Marks, pairs: Indices) -> Marks:
     return found
 
 
-def _lowest_around(tree: _Items, pairs: Indices) -> Indices:
+def _lowest_around(tree: _Items, pairs: ItemNumbers) -> ItemNumbers:
     """[pairs] the lowest block around both items."""
     depth = tree.depth
     one, other = tree.parent[pairs[:, 0]], tree.parent[pairs[:, 1]]
@@ -283,11 +283,11 @@ class _Folded:
     """The items with folds of their own behind the other blocks."""
 
     tree: _Items
-    siblings: Indices
+    siblings: ItemNumbers
     """all items but the root, sorted as children"""
-    ends: Indices
+    ends: ItemNumbers
     """[folds of their own, 2] the first and last item in each"""
-    whole: Indices
+    whole: ItemNumbers
     """blocks that are folds, since they hold equal items alone"""
 
 
@@ -316,7 +316,7 @@ def _folded(tree: _Items, equal: Marks, place: NDArray[np.float64]) -> _Folded:
     return _Folded(_Items.with_parents(tree.blocks + folds, around), with_folds, ends, around_runs[is_whole])
 
 
-def _places_within(counts: Indices) -> Indices:
+def _places_within(counts: ItemNumbers) -> ItemNumbers:
     """0 to count − 1 for each of the counts."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -365,7 +365,7 @@ def _numbered(scopes: _Scopes, folded: _Folded) -> BlockTree:
     )
 
 
-def _names(scopes: _Scopes, ends_of_folds: Indices) -> list[str]:
+def _names(scopes: _Scopes, ends_of_folds: ItemNumbers) -> list[str]:
     """[blocks] of the scopes, then of the folds."""
     folds = len(ends_of_folds)
     blocks = len(scopes.names)

@@ -467,21 +467,22 @@ export class BlocksPanel {
       this.#tip.hide();
       return;
     }
-    this.#tip.show(this.#lines(node).map((line) => element("p", { class: "name" }, line)), x, y);
+    this.#tip.show(this.#lines(node, true).map((line) => element("p", { class: "name" }, line)), x, y);
   }
 
   #sayChosen() {
     const node = this.#chosen === null ? null : this.#tree?.node(this.#chosen);
-    setText(this.words, node ? this.#lines(node).join(" · ") : HINT);
+    setText(this.words, node ? this.#lines(node, false).join(" · ") : HINT);
   }
 
   /**
    * What is said of a block or op.
    *
    * @param {BlockNode} node
+   * @param {boolean} withTypes
    * @returns {string[]}
    */
-  #lines(node) {
+  #lines(node, withTypes) {
     const { row } = node;
     const face = this.#faces.get(node.key);
     const graph = /** @type {BlockGraph} */ (this.#graph);
@@ -491,7 +492,7 @@ export class BlocksPanel {
     const percent = formatShares(shares.map(({ share }) => share));
     const places = shares.map(({ look }, index) => `${this.#looks[look]?.label}${shares.length > 1 ? ` ${percent[index]}` : ""}`).join(", ");
     const what = row.members > 0 ? `${row.members} equal parts of ${counted(row.ops / row.members, "op")}` : row.block === null ? (row.types[0]?.[0] ?? "op") : counted(row.ops, "op");
-    const kinds = row.block === null ? [] : [row.types.map(([type, count]) => `${count} ${cutName(type, 30)}`).join(", ")];
+    const kinds = row.block === null || !withTypes ? [] : [row.types.map(([type, count]) => `${count} ${cutName(type, 30)}`).join(", ")];
     const reach = others > 0 ? `, and ops of ${counted(others, "other group")}` : "";
     return [
       `${cutName(row.whole_name, 120)} (${cutName(what, 60)})`,
