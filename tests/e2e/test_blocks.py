@@ -41,7 +41,8 @@ class Blocks:
     @property
     def names(self) -> list[str]:
         """What is seen, each block before what is in it."""
-        return self._asked("[...host.blockTree.nodes].map(node => node.row.name)")
+        names: list[str] = self._asked("[...host.blockTree.nodes].map(node => node.row.name)")
+        return names
 
     def place_of(self, name: str) -> dict[str, float]:
         """The pixels of a block in the picture, once it stands still."""
