@@ -29,7 +29,6 @@ import { BlocksView } from "./blocks-view.js";
  * @property {(words: string) => void} onFailure a block cannot be opened
  */
 
-const HINT = "Select a block to see what it takes and where; double-click or Enter opens it, Escape closes.";
 const LEAST_CHAIN_US = 1e-6;
 /** Colours by which a block has stripes. */
 const STRIPED = Object.freeze(["device", "gain"]);
@@ -44,7 +43,7 @@ export class BlocksPanel {
   #kindChoice;
   #tip = new Tip();
   /** What is said of the chosen block. */
-  words = element("p", { class: "hint name block-words", role: "status" }, HINT);
+  words = element("p", { class: "name block-words", role: "status" });
   /** @type {BlockGraph | null} */
   #graph = null;
   /** @type {BlockTree | null} */
@@ -472,7 +471,7 @@ export class BlocksPanel {
 
   #sayChosen() {
     const node = this.#chosen === null ? null : this.#tree?.node(this.#chosen);
-    setText(this.words, node ? this.#lines(node, false).join(" · ") : HINT);
+    setText(this.words, node ? this.#lines(node, false).join(" · ") : "");
   }
 
   /**

@@ -17,8 +17,6 @@ import { FlatView } from "./flat-view.js";
 import { OpsTable } from "./ops-table.js";
 import { Tip } from "../ui/tip.js";
 
-const HINT = "Select an op to see its edges, its group and what moving that changes.";
-
 /** @typedef {import("../run/view.js").Drawn} Drawn */
 /** @typedef {import("../step/step.js").OpNames} OpNames */
 
@@ -74,7 +72,7 @@ export class FlatPanel {
     this.#listsOps = listsOps;
     this.#timeOf = timeOf;
     this.#choice = this.#part("drawn");
-    this.#stage.after(this.#words);
+    this.#chosenPart.prepend(this.#words);
     this.#part("groups").after(this.#list);
     for (const button of this.#choice.querySelectorAll("button")) {
       button.addEventListener("click", () => store.set({ drawn: /** @type {Drawn} */ (button.dataset.drawn) }));
@@ -143,7 +141,7 @@ export class FlatPanel {
       onArrange: () => this.#panel.repaint(),
       onFailure: (words) => setText(blocks.words, words),
     });
-    this.#stage.after(blocks.words);
+    this.#chosenPart.prepend(blocks.words);
     host.setAttribute("role", "application");
     host.setAttribute("aria-label", "Blocks of the graph: layers and modules. The tables have the same content. Arrow keys go from block to block, Enter opens or closes the chosen one, Escape closes the one around it; plus and minus zoom, 0 shows all, Shift and arrow keys pan.");
     return blocks;
@@ -248,7 +246,7 @@ export class FlatPanel {
   #showOp(op) {
     this.#table?.choose(op);
     const isKnown = op >= 0 && this.#graph !== null;
-    setText(this.#words, isKnown ? `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}` : HINT);
+    setText(this.#words, isKnown ? `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}` : "");
   }
 
   /** @param {number} group */
@@ -357,6 +355,11 @@ export class FlatPanel {
     const host = element("div", { class: "flat-canvas", "data-drawn": drawn, role: "img", tabindex: 0, "aria-label": "Loading…" });
     this.#stage.prepend(host);
     return host;
+  }
+
+  /** Where the page says what is chosen. */
+  get #chosenPart() {
+    return find(this.#root, ".inspected", HTMLElement);
   }
 
   get #stage() {

@@ -13,9 +13,9 @@ import { largestMoves } from "./gains.js";
 const SETTLED_MILLISECONDS = 600;
 
 const WAYS = Object.freeze([
-  "Select a bar, a node or a row to see what it is, why it is where it is, and what every other device would cost.",
-  "Double-click a node to open it; drag it onto a device, or press the device’s number, to move it there.",
-  "In the graph a larger node runs longer, and red edges cross devices; in the timeline a line below a bar marks the critical chain. Drag to pan, Ctrl + wheel to zoom.",
+  "Select a bar, a block, a node or a row to see what it is, why it is where it is, and what every other device would cost.",
+  "Double-click a block or node to open it, Escape closes it; drag it onto a device, or press the device’s number, to move it there.",
+  "Among groups a larger node runs longer; red edges cross devices; in the timeline a line below a bar marks the critical chain. Drag to pan, Ctrl + wheel to zoom.",
 ]);
 
 export class FirstLook {
