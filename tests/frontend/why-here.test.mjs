@@ -24,6 +24,13 @@ test("places that hardly differ are not called better or worse", () => {
   assert.equal(why([10_000, 10_005, 30_000]), "GPU 0 and GPU 1 are as good as each other; on CPU 0 the step would take 20.0 ms longer.");
 });
 
+test("what is spread over devices is said to be so", () => {
+  const spread = (/** @type {number[]} */ stepTimesUs) => whyHere(LOOKS.slice(0, 2), -1, { nowUs: 10_000, stepTimesUs, missingBytes: [0, 0] });
+  assert.equal(spread([12_000, 13_000]), "It is best spread as it is: with all of it on one device the step would take 2.00 ms (GPU 0) to 3.00 ms (GPU 1) longer.");
+  assert.match(spread([9_000, 13_000]), /^All of it on GPU 0 would be better: the step would take 1\.00 ms less/);
+  assert.equal(spread([10_001, 13_000]), "All of it on GPU 0 would be as good as it is; on GPU 1 the step would take 3.00 ms longer.");
+});
+
 test("what has no room and what may not run elsewhere is said", () => {
   assert.equal(why([10_000, null, null]), "Only GPU 0 can run it.");
   assert.equal(why([10_000, 12_000, null], [0, 5, 0]), "It is on GPU 0 since GPU 1 has no room for it.");

@@ -77,6 +77,7 @@ export function groupPanel(detail, onClose, onOpen) {
 export function selectionPanel(details, extra, onClose) {
   const sum = (/** @type {(detail: Detail) => number} */ of) => details.reduce((total, detail) => total + of(detail), 0);
   const rows = [
+    ...placesOf(details),
     ["Ops", formatCount(sum(({ group }) => group.ops))],
     ["Time", formatTime(sum(({ timeUs }) => timeUs ?? 0))],
     ["Outputs", formatBytes(sum(({ group }) => group.output_bytes))],
@@ -94,6 +95,24 @@ export function selectionPanel(details, extra, onClose) {
     factList(rows),
     element("ul", { class: "types" }, ...named, ...more),
   ];
+}
+
+/**
+ * Where several groups are, the device with the most of them first.
+ *
+ * @param {readonly Detail[]} details
+ * @returns {[string, string][]} empty without devices
+ */
+function placesOf(details) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { look, split } of details) {
+    const place = look?.label ?? (split ? "several" : "");
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  const known = [...counts].filter(([place]) => place !== "").sort(([, one], [, other]) => other - one);
+  const words = known.length === 1 ? [`all on ${known[0][0]}`] : known.map(([place, count]) => `${formatCount(count)} on ${place}`);
+  return known.length > 0 ? [["Groups", words.join(", ")]] : [];
 }
 
 /**

@@ -25,7 +25,7 @@ import { Store } from "../run/store.js";
 import { ViewAddress } from "../run/view-address.js";
 import { boundaryWords } from "../step/boundary.js";
 import { Explanations } from "../step/explanations.js";
-import { Finder } from "../step/finder.js";
+import { Finder, groupsOfLayer } from "../step/finder.js";
 import { findGainsForColour } from "../step/gain-colour.js";
 import { nodeFacts } from "../step/node-facts.js";
 import { ShownNumbers } from "../step/shown-numbers.js";
@@ -104,8 +104,13 @@ class RunPage {
       }
     });
     const field = find(this.#part("find"), "input", HTMLInputElement);
-    new Finder(field, this.#part("found"), { groups: graph.groups, opNames: () => step.opNames() }, ({ kind, index }) =>
-      kind === "op" ? step.chooseOp(index) : store.set(choice(store.state, [index])));
+    new Finder(field, this.#part("found"), { groups: graph.groups, opNames: () => step.opNames() }, async ({ kind, index, name }) => {
+      if (kind === "op") {
+        step.chooseOp(index);
+      } else {
+        store.set(choice(store.state, kind === "layer" ? groupsOfLayer(name, await step.opNames()) : [index]));
+      }
+    });
     document.addEventListener("keydown", (event) => this.#isForPage(event) && (this.#onKey(event) || this.#player.onKey(event)));
     window.addEventListener("beforeunload", (event) => this.#shown.wouldBeLost && event.preventDefault());
     listenToCancel(root, this.#announcer);

@@ -9,14 +9,19 @@ const LONGEST_NAME = 70;
 
 /**
  * @typedef {object} Found
- * @property {"group" | "op"} kind
- * @property {number} index
+ * @property {"layer" | "group" | "op"} kind
+ * @property {number} index of a group or an op; −1 for a layer, which its name tells
  * @property {string} name as people are shown it
  * @property {string} whole as in the file
  *
  * @typedef {object} Known what can be found
  * @property {readonly import("../ui/contracts.js").Group[]} groups
- * @property {() => Promise<{ names: readonly string[], whole: readonly string[] }>} opNames [ops]
+ * @property {() => Promise<OpNamesAndGroups>} opNames
+ *
+ * @typedef {object} OpNamesAndGroups
+ * @property {readonly string[]} names [ops] as people are shown them
+ * @property {readonly string[]} whole [ops] as in the file
+ * @property {ArrayLike<number>} groups [ops]
  */
 
 export class Finder {
@@ -47,7 +52,8 @@ export class Finder {
 
   async #learnOps() {
     const { names, whole } = await this.#known.opNames();
-    this.#all = [...this.#all, ...names.map((name, index) => ({ kind: /** @type {const} */ ("op"), index, name, whole: whole[index] }))];
+    const layers = layersOf(names).map((name) => ({ kind: /** @type {const} */ ("layer"), index: -1, name, whole: name }));
+    this.#all = [...layers, ...this.#all, ...names.map((name, index) => ({ kind: /** @type {const} */ ("op"), index, name, whole: whole[index] }))];
     this.#draw();
   }
 
@@ -127,4 +133,45 @@ export function findNames(all, text, most) {
   }
   ranked.sort((one, other) => one.rank - other.rank || one.length - other.length);
   return { first: ranked.slice(0, most).map(({ found }) => found), count: ranked.length };
+}
+
+/**
+ * The layers and modules that names speak of: their parts before a slash.
+ *
+ * @param {readonly string[]} names [ops]
+ * @returns {string[]} each once
+ */
+export function layersOf(names) {
+  const layers = new Set();
+  for (const name of names) {
+    for (let end = name.lastIndexOf("/"); end > 0; end = name.lastIndexOf("/", end - 1)) {
+      const layer = name.slice(0, end);
+      if (layers.has(layer)) {
+        break; // and so are those around it
+      }
+      layers.add(layer);
+    }
+  }
+  return [...layers];
+}
+
+/**
+ * The groups of a layer: those with more than half of their ops in it; else all that have one.
+ *
+ * @param {string} layer
+ * @param {OpNamesAndGroups} ops
+ * @returns {number[]} in ascending order
+ */
+export function groupsOfLayer(layer, { names, groups }) {
+  /** @type {Map<number, [number, number]>} ops in the layer, and all */
+  const counts = new Map();
+  names.forEach((name, op) => {
+    const count = counts.get(groups[op]) ?? [0, 0];
+    counts.set(groups[op], count);
+    count[0] += name === layer || name.startsWith(`${layer}/`) ? 1 : 0;
+    count[1] += 1;
+  });
+  const inside = [...counts].filter(([, [within]]) => within > 0);
+  const mostly = inside.filter(([, [within, all]]) => 2 * within > all);
+  return (mostly.length > 0 ? mostly : inside).map(([group]) => group).sort((one, other) => one - other);
 }

@@ -126,10 +126,10 @@ export class StepPanel {
     return this.#names;
   }
 
-  /** @returns {Promise<{ names: readonly string[], whole: readonly string[] }>} of the ops: as people are shown them, and in the file */
+  /** @returns {Promise<import("./finder.js").OpNamesAndGroups>} */
   async opNames() {
     const ops = await this.#loadNames();
-    return { names: shownNames(ops), whole: ops.names };
+    return { names: shownNames(ops), whole: ops.names, groups: ops.groups };
   }
 
   /** @param {import("./step-state.js").StepState} state */
