@@ -206,7 +206,7 @@ def test_a_session_is_made_once_and_again_after_a_failure(run: Run) -> None:
             raise api.CostError("no time")
         return session
 
-    warm = WarmSessions(2 * session.op_count)
+    warm: WarmSessions[api.Session] = WarmSessions(2 * session.op_count)
     assert warm.get("a", lambda: make("a")) is session
     assert warm.get("a", lambda: make("a")) is session
     for _ in range(2):

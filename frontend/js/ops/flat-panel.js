@@ -306,7 +306,7 @@ export class FlatPanel {
    */
   async #showNames(drawn, view) {
     if (drawn === "groups") {
-      view.showNames((node) => shownName(this.#groups[node]));
+      view.showNames(this.#groups.map(shownName));
       return;
     }
     if (!this.#names) {
@@ -315,8 +315,7 @@ export class FlatPanel {
         this.#table = new OpsTable(this.#list, this.#names, (op) => this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op));
       }
     }
-    const names = shownNames(this.#names);
-    view.showNames((node) => names[node]);
+    view.showNames(shownNames(this.#names));
     this.#showOp(this.#store.state.op);
   }
 

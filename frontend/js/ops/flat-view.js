@@ -13,6 +13,8 @@ import { Minimap } from "../drawing/minimap.js";
 import { crosses } from "../graph/placement.js";
 import { onThemeChange } from "../ui/colours.js";
 import { EdgePicture } from "./edge-picture.js";
+import { detailOf } from "./detail.js";
+import { drawLayers, layersWithPlaces } from "./layer-labels.js";
 import { hexOf, NodePicture } from "./node-picture.js";
 import { centred, fitted, panned, pixelAt, seen, zoomed } from "../drawing/viewport.js";
 
@@ -60,6 +62,8 @@ export class FlatView {
   #nodesOf;
   #chosenGroup = -1;
   #chosenNode = -1;
+  /** @type {readonly import("./layer-labels.js").Layer[]} the largest first */
+  #layers = [];
   #stillTimer = 0;
   #placedTimer = 0;
   /** How often nodes have been drawn, for tests. */
@@ -116,10 +120,16 @@ export class FlatView {
     this.#paint();
   }
 
-  /** @param {(node: number) => string} nameOf untrusted text */
-  showNames(nameOf) {
-    this.#nodes.showNames(nameOf);
+  /** @param {readonly string[]} names [nodes] untrusted text */
+  showNames(names) {
+    this.#nodes.showNames((node) => names[node]);
+    this.#layers = layersWithPlaces(names, this.#graph.x, this.#graph.y);
     this.#canvas.redrawSoon();
+  }
+
+  /** @returns {readonly import("./layer-labels.js").Layer[]} for tests */
+  get layers() {
+    return this.#layers;
   }
 
   /**
@@ -255,6 +265,10 @@ export class FlatView {
     this.#crossing.paint(context, this.#view, ratio);
     this.#drawChosenEdges(context);
     this.#nodes.draw(context, { view: this.#view, size: { width, height }, ratio, chosen: this.#chosenGroup });
+    if (detailOf(this.#view.zoom) !== "names") {
+      const look = { text: hexOf("--text"), halo: hexOf("--surface"), font: getComputedStyle(this.#host).fontFamily };
+      drawLayers(context, this.#layers, this.#view, { width, height }, look);
+    }
     this.#drawRing(context);
     this.drawn += 1;
   }
