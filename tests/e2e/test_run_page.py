@@ -36,6 +36,13 @@ def test_verdict_timeline_graph_and_what_is_chosen_are_in_sight(page: Page) -> N
     assert box_of(memory)["width"] == box_of(timeline)["width"]
     assert box_of(part(page, "chart"))["y"] > 900, "the chart of a run that has ended comes later"
 
+    page.get_by_label("Find a layer, group or op").fill("mixed_17_2")
+    expect(part(page, "found").locator("li").first).to_have_text("mixed_17_2 layer")
+    page.keyboard.press("Enter")
+    expect(part(page, "chosen")).to_contain_text("groups selected")
+    expect(part(page, "chosen").locator(".why")).to_contain_text("the step would take")
+    assert box_of(part(page, "chosen").locator(".why"))["bottom"] <= 900, "where it runs and why, without scrolling"
+
 
 def test_all_that_is_chosen_shows_at_one_place_and_covers_nothing(page: Page, tmp_path: Path) -> None:
     run_on(node_link(OPS, 4_000_000), page, tmp_path, "One place", "local_search", 500)
