@@ -77,7 +77,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect_status(page, "done")
     assert episodes(page) > early
     expect(part(page, "used")).to_contain_text("1,500")
-    expect(part(page, "robustness")).to_contain_text("With costs up to 30 % off")
+    expect(part(page, "robustness")).to_contain_text("costs are up to 30 % off")
     page.get_by_text("Learning curves").click()
     expect(part(page, "learning-readout")).to_contain_text("Entropy")
     expect(part(page, "learning-chart").locator(".learning-line.is-mean_return")).to_be_visible()

@@ -22,7 +22,7 @@ from celery.worker.consumer import Consumer
 from celery.worker.request import Request
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.base import BaseHandler
-from django.core.signals import request_finished
+from django.core.signals import request_finished, request_started
 from django.http import HttpResponse
 from kombu.transport import TRANSPORT_ALIASES, resolve_transport
 from kombu.transport.redis import Channel, MultiChannelPoller, Transport
@@ -191,7 +191,8 @@ def test_djangos_handler_reads_and_answers_by_the_methods_that_ours_replaces() -
         called.append(message["type"])
 
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
-    with mock.patch.object(request_finished, "send"):
+    # both signals look after the connections of this process, which another test may have opened
+    with mock.patch.object(request_finished, "send"), mock.patch.object(request_started, "asend", mock.AsyncMock()):
         run_apart(Watched().handle(scope, receive, send))
     assert called == ["read_body", "run_get_response", "http.response.start", "http.response.body"]
 

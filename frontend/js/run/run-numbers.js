@@ -5,6 +5,8 @@ import { formatAgainst, formatDuration, formatPercent, formatTime, NOTHING } fro
 
 /** An answer that loses less than this with other costs holds. */
 const HOLDS_WITHIN = 0.03;
+/** Less would be said as 0 %. */
+const LEAST_SAID = 0.0005;
 /** The share of its evaluations over which the rate of a run is taken: methods work in batches, and rest between. */
 const SHARE_OF_RATE = 0.5;
 /** A limit of time ends a run between two evaluations, a little after it. */
@@ -100,7 +102,7 @@ export function robustnessWords(robustness) {
   if (candidates < 2) {
     return "";
   }
-  if (worst === 0) {
+  if (worst < LEAST_SAID) {
     return `The placement holds if costs are up to 30 % off: it stays the best of ${candidates} good ones.`;
   }
   const head = worst < HOLDS_WITHIN ? "The placement holds if costs are up to 30 % off: then it is" : "If costs are up to 30 % off, another placement may be better: then this one is";

@@ -341,7 +341,7 @@ def test_the_command_measures_and_says_what_it_found(
     on_first = sum(device == "/device:CPU:0" for device in report["placement"].values())
     assert measured["placements"][measured["chosen"]]["step_time_us"] == 1000.0 + on_first
     reported = capsys.readouterr().err
-    assert re.search(r"^measured: a step of 0\.001\d s, simulated .*; noise 0\.0 %; \d+ s$", reported, re.MULTILINE)
+    assert re.search(r"^measured: a step of 1\.\d+ ms, simulated .*; noise 0\.0 %; \d+ s$", reported, re.MULTILINE)
     assert measured["chosen"] > 0 and "chosen for it" not in reported
     answered = r"^number [23] of 3 placements, .* % faster in fresh rounds than the simulated fastest, number 1$"
     assert re.search(answered, reported, re.MULTILINE)
