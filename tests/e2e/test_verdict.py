@@ -56,7 +56,12 @@ def test_the_verdict_and_both_placements(page: Page, tmp_path: Path) -> None:
     both.last.click()
     expect(both.last).to_have_attribute("aria-pressed", "true")
 
-    part(page, "downloads").locator("summary").click()
+    page.get_by_label("Episode shown").fill("0")
+    expect(part(page, "both").locator("[aria-pressed=true]")).to_have_count(0)
+    page.locator("[data-player=best]").click()
+    expect(both.last).to_have_attribute("aria-pressed", "true")
+
+    part(page, "downloads").locator("summary").first.click()
     titles = part(page, "placement-files").locator("h2")
     names = both.locator("strong").all_inner_texts()
     assert titles.all_inner_texts() == [f"{name} placement" for name in names], "the page and the menu say the same"

@@ -30,7 +30,7 @@ export class ResultPanel {
 
   /**
    * @param {Result | null} result
-   * @param {string} shown token of the drawn placement: `simplest`; any other is not the simplest one
+   * @param {string} shown token of the drawn placement: `simplest`; empty or `best`: the best one; any other is neither
    * @param {boolean} canShow whether the page has the simplest placement, to draw it
    */
   #show(result, shown, canShow) {
@@ -62,7 +62,7 @@ export class ResultPanel {
       if (!this.#canShow) {
         return element("span", { class: "both-choice" }, ...words);
       }
-      const isShown = (this.#shown === "simplest") === (token === "simplest");
+      const isShown = token === "simplest" ? this.#shown === token : ["", "best"].includes(this.#shown);
       const button = element("button", { type: "button", class: "both-choice", "aria-pressed": String(isShown), "data-show": token }, ...words);
       button.addEventListener("click", () => this.#onShow(token));
       return button;
