@@ -183,7 +183,7 @@ def play_fast(page: Page, _: tuple[float, float], deadline: float) -> None:
 
 def _play(page: Page, speed: str, deadline: float) -> None:
     page.locator("[data-part=player] select").select_option(speed)
-    page.locator("[data-player=first]").click()
+    page.get_by_label("Episode shown").fill("0")
     page.locator("[data-player=play]").click()
     page.wait_for_timeout(max(0.0, 1000 * (deadline - time.monotonic())))
     page.locator("[data-player=play]").click()
