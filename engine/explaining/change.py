@@ -26,5 +26,5 @@ def change_sentence(one_device_us: float, launches_us: float, path_us: float) ->
         )
     return (
         f"The longest path takes {time_words(path_us)} of the {time_words(one_device_us)} on one device, so there is "
-        "work to share: faster links would make its transfers cheaper."
+        "work to share: faster links would make sharing it cheaper."
     )

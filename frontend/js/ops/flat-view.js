@@ -64,6 +64,8 @@ export class FlatView {
   #chosenNode = -1;
   /** @type {readonly import("./layer-labels.js").Layer[]} the largest first */
   #layers = [];
+  /** Of their names: to ask for it at each frame would lay the page out each time. */
+  #font = "sans-serif";
   #stillTimer = 0;
   #placedTimer = 0;
   /** How often nodes have been drawn, for tests. */
@@ -123,6 +125,7 @@ export class FlatView {
   /** @param {readonly string[]} names [nodes] untrusted text */
   showNames(names) {
     this.#nodes.showNames((node) => names[node]);
+    this.#font = getComputedStyle(this.#host).fontFamily;
     this.#layers = layersWithPlaces(names, this.#graph.x, this.#graph.y);
     this.#canvas.redrawSoon();
   }
@@ -266,7 +269,7 @@ export class FlatView {
     this.#drawChosenEdges(context);
     this.#nodes.draw(context, { view: this.#view, size: { width, height }, ratio, chosen: this.#chosenGroup });
     if (detailOf(this.#view.zoom) !== "names") {
-      const look = { text: hexOf("--text"), halo: hexOf("--surface"), font: getComputedStyle(this.#host).fontFamily };
+      const look = { text: hexOf("--text"), halo: hexOf("--surface"), font: this.#font };
       drawLayers(context, this.#layers, this.#view, { width, height }, look);
     }
     this.#drawRing(context);

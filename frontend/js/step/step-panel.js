@@ -121,8 +121,10 @@ export class StepPanel {
 
   /** @returns {Promise<OpNames>} */
   #loadNames() {
-    this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
-    this.#names.then((ops) => (this.#ops = ops), () => (this.#names = null)); // after a failure the next one asks again
+    if (!this.#names) {
+      this.#names = /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
+      this.#names.then((ops) => (this.#ops = ops), () => (this.#names = null)); // after a failure the next one asks again
+    }
     return this.#names;
   }
 

@@ -1,6 +1,6 @@
 /** Sentences about a step. Their numbers are the engine's. */
 
-import { formatBytes, formatShare, formatTime } from "../ui/format.js";
+import { formatBytes, formatShare, formatTime, listed } from "../ui/format.js";
 import { NONE } from "./step.js";
 
 /** @typedef {import("./step.js").Step} Step */
@@ -172,9 +172,4 @@ export function peakSentence(step, device) {
   const limit = step.texts.memory_bytes[device];
   const over = bytes > limit ? `, ${formatBytes(bytes - limit)} more than it has` : "";
   return `Peak ${formatBytes(bytes)} of ${formatBytes(limit)} at ${formatTime(timeUs)}${over}`;
-}
-
-/** @param {string[]} words */
-function listed(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }

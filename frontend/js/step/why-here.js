@@ -1,7 +1,7 @@
 /** Why groups are where they are: what the step would be elsewhere, in one sentence. Pure. */
 
 import { LEAST_GAIN } from "../graph/colouring.js";
-import { formatTime } from "../ui/format.js";
+import { formatTime, listed } from "../ui/format.js";
 
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
 
@@ -39,7 +39,7 @@ function changeSentence(changes, here, nowUs) {
   const worst = changes[changes.length - 1];
   if (best.us <= -LEAST_GAIN * nowUs) {
     const there = here ? best.label : `All of it on ${best.label}`;
-    return `${there} would be better: the step would take ${formatTime(-best.us)} less. This placement does not use it.`;
+    return `${there} would be better: the step would take ${formatTime(-best.us)} less.`;
   }
   if (changes.every(({ us }) => Math.abs(us) < LEAST_GAIN * nowUs)) {
     return "Where it runs hardly matters: no device changes the step by 0.1 %.";
@@ -52,9 +52,4 @@ function changeSentence(changes, here, nowUs) {
     return here ? `${here} and ${best.label} are as good as each other; ${range}.` : `All of it on ${best.label} would be as good as it is; ${range}.`;
   }
   return here ? `${here} is the best place: ${range}.` : `It is best spread as it is: with all of it ${rest.length === 1 ? `on ${worst.label}` : "on one device"} the step would take ${longer}.`;
-}
-
-/** @param {readonly string[]} words */
-function listed(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }

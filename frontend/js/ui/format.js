@@ -368,3 +368,13 @@ export function formatAge(seconds) {
   }
   return seconds < 86400 ? `${Math.floor(seconds / 3600)} h ago` : `${counted(Math.floor(seconds / 86400), "day")} ago`;
 }
+
+/**
+ * `a, b and c`.
+ *
+ * @param {readonly string[]} words
+ * @returns {string}
+ */
+export function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
