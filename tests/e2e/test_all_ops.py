@@ -15,6 +15,7 @@ OPS = 3100
 HOSTILE = '<img src=x onerror="alert(1)">'
 PIXEL_OF = "(stage, node) => stage.flatView.pixelOf(node)"
 DRAWN = "stage => stage.flatView.drawn"
+HAS_LAYER = "([stage, layer]) => stage.flatView.layers.some(({ name }) => name === layer)"
 COLOURS = "(stage, groups) => groups.map(group => stage.flatView.colourOf(group))"
 
 
@@ -60,8 +61,7 @@ def test_all_ops_are_drawn_chosen_and_coloured_by_the_shown_placement(page: Page
     expect(page).to_have_url(re.compile("draw=ops"))
     expect(ops).to_be_visible()
     assert {"#0072b2", "#e69f00"} <= set(stage.evaluate(COLOURS, list(range(100))))
-    layers = stage.evaluate("stage => stage.flatView.layers.map(({ name }) => name)")
-    assert "layer7" in layers, "from afar layers have their names"
+    page.wait_for_function(HAS_LAYER, arg=[stage.element_handle(), "layer7"])  # from afar layers have their names
     expect(part(page, "step")).to_have_attribute("data-state", "ready")
     ops.click(position=stage.evaluate(PIXEL_OF, OPS - 1))
     expect(words).to_contain_text(f"op{OPS - 1} (MatMul)")
