@@ -12,6 +12,7 @@ from webapp.projects.models import Project
 from webapp.runs.cluster_words import cluster_words
 from webapp.runs.machines import OTHER_MACHINE, OWN_CHOICE, MachineChoice
 from webapp.runs.models import Run
+from webapp.runs.with_cluster import WithCluster
 
 FIRST_DEVICES = "2xH100+CPU"
 """where the project has no run"""
@@ -157,7 +158,12 @@ def text_of_cluster(cluster: api.Cluster, machines: Machines) -> str:
 def devices_used_last(project: Project, machines: Machines) -> str:
     """The text for the devices of the project's newest run; those of `FIRST_DEVICES` where it has none."""
     run = Run.objects.filter(project=project).only("cluster").first()
+    return FIRST_DEVICES if run is None else devices_of_row(run, machines)
+
+
+def devices_of_row(row: WithCluster, machines: Machines) -> str:
+    """The text for the devices of a run or a comparison."""
     try:
-        return FIRST_DEVICES if run is None else text_of_cluster(run.cluster_value, machines)
+        return text_of_cluster(row.cluster_value, machines)
     except api.ClusterError:  # of a version that allowed other clusters
         return FIRST_DEVICES

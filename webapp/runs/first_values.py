@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from engine import api
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.runs.devices_text import FIRST_DEVICES, devices_used_last, text_of_cluster
+from webapp.runs.devices_text import devices_of_row, devices_used_last
 from webapp.runs.machines import machine_choices
 from webapp.runs.models import Run
 from webapp.runs.with_cluster import WithCluster
@@ -32,12 +31,8 @@ def of_run(run: Run) -> dict[str, Any]:
 
 def of_problem(row: WithCluster, evaluations: int, seconds: float | None, policy: Policy | None) -> dict[str, Any]:
     """Devices, policy and budget, which every form that starts runs has."""
-    try:
-        cluster = text_of_cluster(row.cluster_value, machine_choices(own_machine()))
-    except api.ClusterError:  # of a version that allowed other clusters
-        cluster = FIRST_DEVICES
     return {
-        "cluster": cluster,
+        "cluster": devices_of_row(row, machine_choices(own_machine())),
         "evaluations": evaluations,
         "seconds": seconds,
         "policy": "" if policy is None else str(policy.id),
