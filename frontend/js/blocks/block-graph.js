@@ -7,10 +7,7 @@ const KNOWN_VERSION = 1;
 export class BlockGraph {
   /** @param {ArrayBuffer} buffer in the safetensors format */
   constructor(buffer) {
-    const { texts, arrays } = readArrays(buffer);
-    if (texts.version !== KNOWN_VERSION) {
-      throw new Error("This page is older than the server. Load it again.");
-    }
+    const { texts, arrays } = readArrays(buffer, KNOWN_VERSION);
     const array = (/** @type {string} */ name) => /** @type {import("../ui/tensor-file.js").NumberArray} */ (arrays.get(name));
     /** [ops] the ops of each block are next to each other */
     this.order = array("tree.order");

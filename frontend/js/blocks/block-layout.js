@@ -16,7 +16,7 @@
  */
 
 export const BLOCK = Object.freeze({ width: 172, height: 78 });
-export const OP = Object.freeze({ width: 148, height: 46 });
+const OP = Object.freeze({ width: 148, height: 46 });
 /** Of an opened block, above what is in it. */
 export const HEAD = 30;
 const PADDING = 14;

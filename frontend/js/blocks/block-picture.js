@@ -400,7 +400,7 @@ function roundedPath(context, x, y, width, height, radius) {
 }
 
 /** @param {BlockNode} node */
-export function titleOf({ row }) {
+function titleOf({ row }) {
   return row.members > 0 ? `${row.name} × ${row.members}` : row.name;
 }
 

@@ -10,10 +10,7 @@ const GREATEST_SHARE = 0.92;
 export class FlatGraph {
   /** @param {ArrayBuffer} buffer as docs/formats.md describes it */
   constructor(buffer) {
-    const { texts, arrays } = readArrays(buffer);
-    if (texts.version !== KNOWN_VERSION) {
-      throw new Error("This page is older than the server. Load it again.");
-    }
+    const { arrays } = readArrays(buffer, KNOWN_VERSION);
     const array = (/** @type {string} */ name) => {
       const found = arrays.get(name);
       if (!found) {

@@ -48,10 +48,7 @@ export class Step {
    * @param {ArrayBuffer} buffer in the safetensors format
    */
   constructor(buffer) {
-    const { texts, arrays } = readArrays(buffer);
-    if (texts.version !== KNOWN_VERSION) {
-      throw new Error("This page is older than the server. Load it again.");
-    }
+    const { texts, arrays } = readArrays(buffer, KNOWN_VERSION);
     this.#arrays = arrays;
     /** @type {StepTexts} */
     this.texts = texts;
