@@ -78,7 +78,7 @@ from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
 from engine.formats.open_inputs import OpenInput
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
-from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
+from engine.formats.registry import CONVERSIONS, FORMATS, suffix_of, unknown_suffix
 from engine.formats.writing import require_saved_model, write_placed
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
@@ -454,6 +454,7 @@ __all__ = [
     "simplest_of_report",
     "simulate",
     "simulated_words",
+    "suffix_of",
     "tags_of_text",
     "tags_text",
     "time_node_data",

@@ -91,7 +91,7 @@ def read_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
     """Read, cost and group the graph by the arguments; prints only progress."""
     return api.prepare(
         parsed.graph,
-        parsed.graph.suffix,
+        api.suffix_of(parsed.graph.name),
         print_progress,
         api.Limits(),
         parsed.groups,

@@ -65,7 +65,7 @@ def _profile(parsed: argparse.Namespace) -> int:
     require_writable("--out", parsed.out)
     profile = api.profile(
         parsed.graph,
-        parsed.graph.suffix,
+        api.suffix_of(parsed.graph.name),
         parsed.out,
         reading_options(parsed),
         api.MEASURING_LIMITS,
@@ -92,7 +92,7 @@ def _measure(parsed: argparse.Namespace) -> int:
     _refuse("one placement", {"--rounds": parsed.rounds, "--kept": parsed.kept}, "a list of placements")
     report = api.measure(
         parsed.graph,
-        parsed.graph.suffix,
+        api.suffix_of(parsed.graph.name),
         placement,
         reading_options(parsed),
         api.MEASURING_LIMITS,
@@ -118,7 +118,7 @@ def _measure_many(parsed: argparse.Namespace, placements: list[api.Json]) -> int
     require_writable("--kept", kept)
     report = api.measure_many(
         parsed.graph,
-        parsed.graph.suffix,
+        api.suffix_of(parsed.graph.name),
         placements,
         reading_options(parsed),
         api.MEASURING_LIMITS,

@@ -120,7 +120,7 @@ def _place(parsed: argparse.Namespace) -> int:
     require_variables(parsed.out, prepared)
     if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT:
         options = reading_options(parsed)
-        api.require_saved_model(parsed.graph, parsed.graph.suffix, api.Limits(), options, print_progress)
+        api.require_saved_model(parsed.graph, api.suffix_of(parsed.graph.name), api.Limits(), options, print_progress)
     request = dataclasses.replace(
         request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
     )
@@ -157,7 +157,13 @@ def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str], clus
         return
     options = reading_options(parsed)
     api.write_placed(
-        parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), options, short=parsed.short_devices
+        parsed.graph,
+        api.suffix_of(parsed.graph.name),
+        placement,
+        parsed.out,
+        api.Limits(),
+        options,
+        short=parsed.short_devices,
     )
     print_loading(parsed.out, [device.name for device in cluster.devices])
 
@@ -183,7 +189,12 @@ def _rewards(
 ) -> api.RealRewards:
     """What measures for the run."""
     graph = api.GraphToMeasure(
-        parsed.graph, parsed.graph.suffix, reading_options(parsed), api.MEASURING_LIMITS, cluster, MEASURED_STEPS
+        parsed.graph,
+        api.suffix_of(parsed.graph.name),
+        reading_options(parsed),
+        api.MEASURING_LIMITS,
+        cluster,
+        MEASURED_STEPS,
     )
     return api.RealRewards(graph, prepared.graph.op_names, what, print_progress)
 

@@ -32,12 +32,12 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...], fetche
     if out.suffix not in allowed:
         endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise SettingsError(f"{out.name!r}", where="--out", allowed=f"a name that ends in {endings}")
-    row = api.FORMATS.get(graph.suffix)
+    row = api.FORMATS.get(api.suffix_of(graph.name))
     if out.suffix != PLACEMENT_FORMAT and row is not None and not row.write:
         raise SettingsError(f"{row.words} holds no GraphDef", where="--out", allowed="a name that ends in .json")
     if out.suffix == SAVED_MODEL_FORMAT and fetches:
         raise SettingsError(api.NO_SIGNATURE, where="--out", allowed="a name that ends in .pb or .pbtxt")
-    if out.suffix == SAVED_MODEL_FORMAT != graph.suffix:
+    if out.suffix == SAVED_MODEL_FORMAT != api.suffix_of(graph.name):
         what = "only of a SavedModel (.zip) a placed SavedModel can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")
     if out.suffix != PLACEMENT_FORMAT and graph.is_file():

@@ -56,7 +56,7 @@ def _apply(parsed: argparse.Namespace) -> int:
     require_placed_name(parsed.out, parsed.graph, PLACED_FORMATS, parsed.fetch)
     api.apply(
         parsed.graph,
-        parsed.graph.suffix,
+        api.suffix_of(parsed.graph.name),
         read_placements(parsed.placement),
         parsed.out,
         api.Limits(),

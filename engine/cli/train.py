@@ -194,7 +194,7 @@ def _check_test_count(parsed: argparse.Namespace) -> None:
 
 def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.PreparedGraph:
     """Read, cost and group the graph in `path`, and print notes on it with the file's name."""
-    prepared = api.prepare(path, path.suffix, print_progress, api.Limits(), groups, options=options)
+    prepared = api.prepare(path, api.suffix_of(path.name), print_progress, api.Limits(), groups, options=options)
     for line in notes_on(prepared):
         print(f"{shortened(path.name)}: {line}", file=sys.stderr)
     return prepared

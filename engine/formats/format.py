@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.costs.cost_model import CostModel, GraphWithShapes
+from engine.costs.layers import HeldParameters
 from engine.formats.step import WholeGraph
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
@@ -58,6 +59,8 @@ class ReadFile:
     """the file's own bytes, where they hold this graph, or `whole`, unchanged and nothing else; else empty"""
     whole: WholeGraph | None = None
     """all ops of the file, to be written placed; None where `graph` has all that is written"""
+    held: HeldParameters | None = None
+    """the parameters that the ops hold, where the file says so apart from TensorFlow's messages"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,26 +224,24 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = with_findings(file.origin, file.graph.graph, costed, file.graph.messages)
+    origin = with_findings(file.origin, file.graph.graph, costed, file.held or held_by(file.graph.messages))
     for part in (file.graph.graph, costed.costs, origin):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
 
 
-def with_findings(
-    origin: Origin, graph: ComputationGraph, costed: CostedGraph, messages: GraphMessages | None
-) -> Origin:
+def with_findings(origin: Origin, graph: ComputationGraph, costed: CostedGraph, held: HeldParameters | None) -> Origin:
     """`origin` with what is found when the costs are known: notes on devices, layers, what `costed` says."""
     with_layers = dataclasses.replace(
         origin,
         notes=(*origin.notes, *notes_on_devices(graph)),
-        layers=layers_of(graph, costed.costs, _held(messages)),
+        layers=layers_of(graph, costed.costs, held),
     )
     return costed.added_to(with_layers)
 
 
-def _held(messages: GraphMessages | None) -> HeldParameters | None:
+def held_by(messages: GraphMessages | None) -> HeldParameters | None:
     """The parameters that the ops hold; None where the file has no tensors."""
     if messages is None:
         return None

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 from engine.errors import GraphError, shortened
@@ -45,11 +46,14 @@ FORMATS = {
         is_tensorflow=True,
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
+    ".json.gz": Format(
+        "compressed node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"
+    ),
 }
 """suffix (at most 8 characters with the dot) → row, the usual format first"""
 
 KERAS = "load it in TensorFlow with keras.models.load_model, write it with model.export(folder), and zip the folder"
-PYTORCH = "export it to ONNX with torch.onnx.export, convert that with onnx2tf to a SavedModel, and zip its folder"
+PYTORCH = "record a step of the model in PyTorch with placeto.record, or python -m placeto record, and upload that file"
 WEIGHTS = (
     "it holds weights without a graph: upload the SavedModel (.zip) or the MetaGraphDef (.meta) that belongs to it"
 )
@@ -72,6 +76,12 @@ CONVERSIONS = {
     ".7z": UNPACK,
 }
 """suffix of a known file that is no format here → how to get one that is, for people"""
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a file's name in small letters, the longest that has a row; else what follows the last dot."""
+    known = [suffix for suffix in FORMATS if name.lower().endswith(suffix)]
+    return max(known, key=len) if known else PurePath(name).suffix.lower()
 
 
 def format_of(suffix: str) -> Format:

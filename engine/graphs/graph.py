@@ -10,11 +10,18 @@ from engine.errors import GraphError
 
 CONTROL = -1
 """The `edge_output` of a control edge: an order without data."""
+PHASES = ("", "forward", "backward", "optimizer")
+"""the parts of a training step, in the order of their numbers in `ComputationGraph.phase`; empty: not said"""
 
 
 def no_pairs() -> NDArray[np.int32]:
     """An empty array of pairs, [0, 2]."""
     return np.empty((0, 2), dtype=np.int32)
+
+
+def no_phases() -> NDArray[np.uint8]:
+    """An empty array, [0]."""
+    return np.empty(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,8 @@ class ComputationGraph:
     unfixed_ops: int = 0
     """number of ops fixed by the file to a GPU or CPU that cannot run them, or an op that must share their device; they
     count as not fixed, as with TensorFlow's soft placement"""
+    phase: NDArray[np.uint8] = field(default_factory=no_phases)
+    """[ops] the part of the step to which each belongs, an index of `PHASES`; or [0]: not said"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)
@@ -71,9 +80,13 @@ class ComputationGraph:
                 object.__setattr__(self, reasons, ("",) * ops)
         assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
         assert len(self.cpu_reason) == len(self.gpu_reason) == ops
+        assert len(self.phase) in (0, ops)
         assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
         assert self.back_edges.shape[1:] == self.must_colocate.shape[1:] == (2,)
-        for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges, self.must_colocate):
+        for array in (
+            *(self.edge_source, self.edge_target, self.edge_output),
+            *(self.back_edges, self.must_colocate, self.phase),
+        ):
             array.setflags(write=False)
 
     @property

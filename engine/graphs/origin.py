@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from engine.events import Json
 
+FRAMEWORKS = ("", "torch")
+"""libraries whose module paths a graph's op names are; empty: none is named"""
 TRIPS_FROM: Mapping[str, str] = {
     "constant": "written in the file",
     "length": "the length of what it loops over",
@@ -80,3 +82,5 @@ class Origin:
     variables_stored: bool | None = None
     """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
     SavedModel, or was not checked"""
+    framework: str = ""
+    """one of `FRAMEWORKS`: the library of which the graph is a recording"""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, count
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
@@ -37,7 +37,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
     Raises a PlacetoError and then stores nothing. `project` may be a new one, which is stored with the graph.
     """
     name = file.name or "graph"
-    suffix = PurePath(name).suffix.lower()
+    suffix = api.suffix_of(name)
     if suffix not in api.FORMATS:
         raise api.unknown_suffix(suffix, name)
     size = file.size or 0
@@ -163,8 +163,8 @@ def _share(source: Path, destination: Path) -> None:
 
 def _free_name(graph: Graph) -> str:
     """The graph's name, with a number if its project has a graph of that name: `model (2).pb`."""
-    stem, suffix = PurePath(graph.name).stem, PurePath(graph.name).suffix
-    stem, suffix = (stem, suffix) if suffix.lower() in api.FORMATS else (graph.name, "")
+    length = len(api.suffix_of(graph.name)) if api.suffix_of(graph.name) in api.FORMATS else 0
+    stem, suffix = graph.name[: len(graph.name) - length], graph.name[len(graph.name) - length :]
     alike = Graph.objects.filter(project=graph.project_id, name__startswith=stem[:MOST_OF_STEM])
     taken = set(alike.values_list("name", flat=True))
     numbered = (f"{stem[:MOST_OF_STEM]} ({number}){suffix}" for number in count(2))

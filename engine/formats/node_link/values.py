@@ -105,15 +105,16 @@ def read_output_bytes(node: NodeJson, where: str) -> list[int]:
 
 def read_bytes(value: Json, where: str) -> int:
     """An integer from 0, also in the form 1e6 or 5.0. Raises CostError."""
-    return _integer(value, where, MOST_BYTES)
+    return read_integer(value, where, MOST_BYTES)
 
 
 def read_trips(value: Json, where: str) -> int:
     """The executions of an op in a step, 0 in a branch not taken, also in the form 4e1 or 5.0. Raises CostError."""
-    return _integer(value, where, MOST_TRIPS)
+    return read_integer(value, where, MOST_TRIPS)
 
 
-def _integer(value: Json, where: str, most: int) -> int:
+def read_integer(value: Json, where: str, most: int) -> int:
+    """An integer from 0 to `most`, also in the form 1e6 or 5.0. Raises CostError."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
         number = int(value)
         if number == value:

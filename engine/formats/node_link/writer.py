@@ -15,7 +15,8 @@ def write_nodelink(graph: ComputationGraph, costs: Costs) -> bytes:
     """`graph` and `costs` as node-link JSON, which `read_nodelink` reads.
 
     If ops have several labels, or the original format ties them, each op gets the label of its co-location class. The
-    sources of times are not written. Raises GraphError for loops, which the format lacks.
+    sources of times are not written, nor the work from which estimated times follow. Raises GraphError for loops,
+    which the format lacks.
     """
     if len(graph.back_edges):
         where = graph.op_names[int(graph.back_edges[0, 1])]

@@ -11,7 +11,7 @@ from typing import Any, cast
 from engine.child.parent import ReportProgress, Results, no_progress, publish
 from engine.clusters.device_kinds import COSTED_KINDS
 from engine.events import Json
-from engine.formats.reading import AS_IT_IS, with_findings
+from engine.formats.reading import AS_IT_IS, held_by, with_findings
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.tensorflow.graphdef_messages import read_messages
@@ -67,7 +67,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")
-    origin = with_findings(Origin(SUFFIX, AS_IT_IS.to_json()), graph, estimates, messages)
+    origin = with_findings(Origin(SUFFIX, AS_IT_IS.to_json()), graph, estimates, held_by(messages))
     return PreparedGraph(graph, estimates.costs, grouping, origin).to_bytes()
 
 
