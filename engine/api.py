@@ -97,6 +97,8 @@ from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.measuring.real_rewards import RealRewards, WhatToMeasure
+from engine.modules.files import MODULE_FILES, ModuleFile, module_file_of, module_file_text
+from engine.modules.paths import require_modules
 from engine.number_words import bytes_words, counted, part_words, percent_words, time_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
@@ -280,6 +282,7 @@ __all__ = [
     "KINDS",
     "LOADED_FORMATS",
     "MEASURING_LIMITS",
+    "MODULE_FILES",
     "MOST_DEVICES",
     "MOST_DIMENSION",
     "MOST_DRAWN",
@@ -344,6 +347,7 @@ __all__ = [
     "Member",
     "Method",
     "MethodSummary",
+    "ModuleFile",
     "NumberedEvent",
     "OpenInput",
     "Outcome",
@@ -422,6 +426,8 @@ __all__ = [
     "methods",
     "missing_of_sandbox",
     "model_explorer_graph",
+    "module_file_of",
+    "module_file_text",
     "most_processes",
     "obstacle",
     "parse_cluster",
@@ -443,6 +449,7 @@ __all__ = [
     "require_drawable",
     "require_idle",
     "require_measurable",
+    "require_modules",
     "require_placeable",
     "require_room_for_variables",
     "require_saved_model",

@@ -16,6 +16,7 @@ from engine.formats.reading import AS_IT_IS
 from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
+from engine.modules.files import devices_of_modules
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
@@ -109,25 +110,18 @@ def read_placement(
     """[ops] the devices of the placement JSON in `path`, which a child reads, since the file may hold anything.
 
     Raises PlacementError for a file that is no JSON {op: device} of all ops of the graph with devices of the cluster,
-    LimitError for one that exceeds the limits.
+    and no device map or split of its modules; LimitError for one that exceeds the limits.
     """
     require_size(path, limits)
-    arguments: dict[str, Json] = {
-        "path": str(path.absolute()),
-        "ops": list(prepared.graph.op_names),
-        "devices": [device.name for device in cluster.devices],
-    }
-    arrays, _ = run_in_child(
-        f"{__name__}:read_in_child", arguments, limits, task="reading the placement", reads=(path,)
-    )
-    return arrays["device_of_op"].astype(np.int32)
+    arguments: dict[str, Json] = {"path": str(path.absolute()), "most_values": 2 * prepared.graph.op_count + 1000}
+    _, texts = run_in_child(f"{__name__}:read_in_child", arguments, limits, task="reading the placement", reads=(path,))
+    return _device_of_op(prepared, cluster, texts["placement"])
 
 
 def read_in_child(arguments: Mapping[str, Any], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Read the placement in the child process and return the device of each op."""
-    ops, text = arguments["ops"], Path(arguments["path"]).read_bytes()
-    placement = read_json(text, most_values=2 * len(ops) + 1000, error=PlacementError, field="file")
-    return {"device_of_op": devices_of_names(ops, arguments["devices"], placement)}, {}
+    """Read the JSON of a placement in the child process."""
+    text = Path(arguments["path"]).read_bytes()
+    return {}, {"placement": read_json(text, most_values=arguments["most_values"], error=PlacementError, field="file")}
 
 
 def placement_of_names(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> SplitPlacement:
@@ -165,7 +159,10 @@ def pins_of_names(prepared: PreparedGraph, cluster: Cluster, pins: Mapping[str, 
 
 
 def _device_of_op(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> NDArray[np.int32]:
-    """[ops] `placement` as device indices. Raises PlacementError as `devices_of_names` does."""
+    """[ops] `placement`, of ops or of modules, as device indices. Raises PlacementError as `devices_of_names` does."""
+    of_modules = devices_of_modules(prepared, cluster, placement)
+    if of_modules is not None:
+        return of_modules
     return devices_of_names(prepared.graph.op_names, [device.name for device in cluster.devices], placement)
 
 

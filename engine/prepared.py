@@ -143,6 +143,7 @@ class PreparedGraph:
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
             "format": self.origin.format,
+            "framework": self.origin.framework,
             "options": dict(self.origin.options),
             "signatures": list(self.origin.signatures),
             "notes": list(self.origin.notes),

@@ -23,6 +23,7 @@ from engine.cli.graph_arguments import (
     write_report,
 )
 from engine.cli.placement_arguments import (
+    MODULES_HELP,
     PLACED_FORMATS,
     PLACED_HELP,
     PLACEMENT_FORMAT,
@@ -82,7 +83,7 @@ def add_place(commands: Commands) -> None:
         "best K that differ, of which the measured fastest is the answer; `all`, every evaluation",
     )
     add_prefer(parser, "write to --out the fastest placement (default) or the simplest one")
-    parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
+    parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone; {MODULES_HELP}")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
 
@@ -118,6 +119,8 @@ def _place(parsed: argparse.Namespace) -> int:
     prepared = prepared_graph(parsed)
     print_lack_of_cpus(prepared, cluster)
     require_variables(parsed.out, prepared)
+    if _module_file(parsed) is not None:
+        api.require_modules(prepared.origin)
     if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT:
         options = reading_options(parsed)
         api.require_saved_model(parsed.graph, api.suffix_of(parsed.graph.name), api.Limits(), options, print_progress)
@@ -144,13 +147,24 @@ def _place(parsed: argparse.Namespace) -> int:
     try:
         write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(fastest)})
     finally:  # what a run has found is written even where its report cannot be
-        _write_placed(parsed, simplest if request.prefer.simplest else fastest, cluster)
+        _write_placed(parsed, prepared, simplest if request.prefer.simplest else fastest, cluster)
     return 0
 
 
-def _write_placed(parsed: argparse.Namespace, placement: Mapping[str, str], cluster: api.Cluster) -> None:
+def _module_file(parsed: argparse.Namespace) -> api.ModuleFile | None:
+    """What `--out` asks for, if it is a file of modules."""
+    return None if parsed.out is None else api.module_file_of(parsed.out.name)
+
+
+def _write_placed(
+    parsed: argparse.Namespace, prepared: api.PreparedGraph, placement: Mapping[str, str], cluster: api.Cluster
+) -> None:
     """Write the file of `--out`, if one is asked for."""
     if parsed.out is None:
+        return
+    if (row := _module_file(parsed)) is not None:
+        parsed.out.write_text(api.module_file_text(row, prepared, cluster, placement))
+        print_loading(parsed.out, [])
         return
     if parsed.out.suffix == PLACEMENT_FORMAT:
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")

@@ -14,6 +14,7 @@ PLACEMENT_FORMAT = ".json"
 SAVED_MODEL_FORMAT = ".zip"
 """limits for reading and for writing"""
 PLACED_HELP = "write the placed graph here (.pb, .pbtxt; of a SavedModel also .zip: a SavedModel, with its variables)"
+MODULES_HELP = "of a recording of a PyTorch model .device_map.json, .split_spec.json"
 MOST_PLACED = 20_000_000
 """most ops in a file of placements, all placements together"""
 
@@ -52,5 +53,5 @@ def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:
 
 def print_loading(out: Path, devices: Sequence[str]) -> None:
     """Print the lines of Python that load the placed file `out`, of the format for which there are some."""
-    if out.suffix in api.LOADED_FORMATS:
+    if out.name.endswith(api.LOADED_FORMATS):
         print(f"\nto load it in its folder:\n\n{api.loading_lines(out.name, devices)}", file=sys.stderr)

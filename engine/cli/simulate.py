@@ -17,7 +17,12 @@ def add_simulate(commands: Commands) -> None:
     """Add the command `simulate GRAPH --cluster C --placement placement.json`."""
     parser = commands.add_parser("simulate", help="simulate a placement, or a list of them")
     add_graph(parser, groups=NO_MERGING)
-    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
+    parser.add_argument(
+        "--placement",
+        type=Path,
+        required=True,
+        help="JSON {op: device}, or a list of them; of a recording also a device map or split points",
+    )
     parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
     parser.set_defaults(command=_simulate)
 

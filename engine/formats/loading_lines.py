@@ -1,22 +1,34 @@
-"""Lines of Python that load a placed file with TensorFlow on somebody's devices."""
+"""Lines of Python that load a placed file, with TensorFlow or PyTorch, on somebody's devices."""
 
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-LOADED_FORMATS = (".zip", ".pb")
-"""suffixes of the placed files that the lines load: a SavedModel, a GraphDef"""
+DEVICE_MAP = ".device_map.json"
+LOADED_FORMATS = (".zip", ".pb", DEVICE_MAP)
+"""endings of the names of files that the lines load: a SavedModel, a GraphDef, a device map of a PyTorch model"""
 PREFIX = "/device:"
 
 
 def loading_lines(name: str, devices: Sequence[str]) -> str:
-    """A script that loads the placed file `name`, whose suffix is one of `LOADED_FORMATS`, from its folder.
+    """A script that loads the placed file `name`, which ends in one of `LOADED_FORMATS`, from its folder.
 
     `devices` are those of the file, such as `/device:GPU:0`. The script's line `devices` maps them to those of the
     machine, and a person changes it: at first the n-th device of a class is the machine's n-th.
     """
-    lines = _of_saved_model(name, devices) if PurePath(name).suffix == ".zip" else _of_graphdef(name, devices)
+    if name.endswith(DEVICE_MAP):
+        lines = _of_device_map(name)
+    else:
+        lines = _of_saved_model(name, devices) if PurePath(name).suffix == ".zip" else _of_graphdef(name, devices)
     return "\n".join(lines) + "\n"
+
+
+def _of_device_map(name: str) -> Iterable[str]:
+    """The numbers in the map are those of the machine's GPUs."""
+    yield "import json, pathlib, placeto"
+    yield f"device_map = json.loads(pathlib.Path({json.dumps(name)}).read_text())"
+    yield "model = placeto.apply(model, device_map)  # the model that you recorded"
+    yield "# of Hugging Face: model = AutoModelForCausalLM.from_pretrained(folder, device_map=device_map)"
 
 
 def _of_saved_model(name: str, devices: Sequence[str]) -> Iterable[str]:

@@ -120,6 +120,11 @@ class Graph(StagedJob):
         return self.suffix == SAVED_MODEL_SUFFIX
 
     @property
+    def is_recording(self) -> bool:
+        """Whether it is a recording of a PyTorch model, so that placements have device maps; False until it is read."""
+        return isinstance(self.summary, dict) and self.summary.get("framework") == "torch"
+
+    @property
     def asked(self) -> list[api.OpenInput]:
         """The inputs whose lengths a person is asked for before it is read; empty once it is queued."""
         summary = self.summary if self.status == self.ASKING and isinstance(self.summary, dict) else {}

@@ -29,6 +29,7 @@ from webapp.runs.sessions import prepared_and_cluster_of
 
 PLACED_SAVED_MODEL = "placed.zip"
 PLACED_GRAPHDEF = "placed.pb"
+DEVICE_MAP = "model.device_map.json"
 MOST_WRITINGS = 2
 """placed graphs that are written at a time, each by a process of its own"""
 LONGEST_WAIT_SECONDS = 60.0
@@ -37,6 +38,7 @@ NOTHING_YET = "This run has found no placement that fits the devices' memory; th
 NO_SIMPLEST = "This run has no simplest placement: it still works, it failed, or an older version made it."
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
+NO_MODULES = "This graph is no recording of a PyTorch model, so it has no modules to map to devices."
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
 _writings = threading.BoundedSemaphore(MOST_WRITINGS)
 
@@ -87,6 +89,8 @@ def attachment(
 
 def refusal_of(graph: Graph, name: str) -> str | None:
     """Why the graph cannot be written as `name`; None if it can."""
+    if api.module_file_of(name) is not None:
+        return None if graph.is_recording else NO_MODULES
     if name.startswith("placed") and not graph.format.write:
         return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
@@ -106,14 +110,15 @@ class Loading:
 
 
 def loading_of(run: Run, *, simplest: bool) -> Loading | None:
-    """How the placed SavedModel is loaded, or without one the placed GraphDef; None where neither is written."""
+    """How the placed SavedModel is loaded, or without one the GraphDef or device map; None where none is written."""
     graph = run.graph
-    name = next((each for each in (PLACED_SAVED_MODEL, PLACED_GRAPHDEF) if refusal_of(graph, each) is None), None)
+    loaded = (PLACED_SAVED_MODEL, PLACED_GRAPHDEF, DEVICE_MAP)
+    name = next((each for each in loaded if refusal_of(graph, each) is None), None)
     if name is None:
         return None
     file = f"{stem_of(graph)}-{'simplest-' if simplest else ''}{name}"
     devices = [device.name for device in run.cluster_value.devices]
-    return Loading(file, Path(name).suffix, api.loading_lines(file, devices))
+    return Loading(file, f".{name.partition('.')[2]}", api.loading_lines(file, devices))
 
 
 def stem_of(graph: Graph) -> str:
@@ -156,6 +161,15 @@ def _placement(answer: Answer, placement: api.SplitPlacement, _name: str) -> byt
     return json.dumps(_device_of_op(answer, placement), indent=1).encode()
 
 
+def _module_file(answer: Answer, placement: api.SplitPlacement, name: str) -> bytes:
+    """Raises PlacementError where the placement has no such file."""
+    row = api.module_file_of(name)
+    assert row is not None
+    prepared, cluster = prepared_and_cluster_of(answer.run)
+    device_of_op = api.placement_to_json(prepared, cluster, placement)
+    return api.module_file_text(row, prepared, cluster, device_of_op).encode()
+
+
 def _report(answer: Answer, best: api.SplitPlacement, _name: str) -> bytes:
     """The engine's report; for a run without one, a report of its best placement so far."""
     run = answer.run
@@ -187,9 +201,12 @@ NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | 
     PLACED_SAVED_MODEL: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),
+    **{f"model{suffix}": ("application/json", _module_file) for suffix in api.MODULE_FILES},
     REPORT: ("application/json", _report),
 }
 """name → (content type, function that makes it)"""
+MODULE_FILES = [(f"model{suffix}", row.words) for suffix, row in api.MODULE_FILES.items()]
+"""(name, words) of those that belong to a recording of a PyTorch model"""
 
 
 class DownloadName:

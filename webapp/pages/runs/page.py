@@ -9,7 +9,7 @@ from django.urls import reverse
 from engine import api
 from webapp.example.opening import LONGEST_SECONDS, is_example
 from webapp.http.user_errors import row_or_404
-from webapp.pages.runs.downloads import NAMES, loading_of, stem_of
+from webapp.pages.runs.downloads import MODULE_FILES, NAMES, loading_of, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
@@ -87,7 +87,8 @@ def _policy(run: Run) -> dict[str, object] | None:
 def run_context(run: Run) -> dict[str, object]:
     """Context of its page: run, result (`result_of`), has_two_placements, simplest_first, is_example, example_seconds,
     graph, project, policy_fit, methods_from_a_start, method_labels and run_json (both for json_script), baseline_names,
-    download_stem (of names of files), loading and loading_simplest (`loading_of`), version.
+    download_stem (of names of files), module_files (name and words), loading and loading_simplest (`loading_of`),
+    version.
     """
     run_json = run_to_json(run)
     result: Any = run_json["result"]
@@ -105,6 +106,7 @@ def run_context(run: Run) -> dict[str, object]:
         "methods_from_a_start": methods_from_a_start(),
         "baseline_names": [method_labels().get(name, name) for name in BASELINES],
         "download_stem": stem_of(run.graph),
+        "module_files": MODULE_FILES,
         "loading": loading_of(run, simplest=False),
         "loading_simplest": loading_of(run, simplest=True),
         "run_json": run_json,

@@ -1,0 +1,50 @@
+"""A recording by hand of a small model: an embedding, layers with two modules each, a head; forward and backward."""
+
+import json
+from collections.abc import Sequence
+
+from engine.formats.node_link.reader import parsed
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.origin import Origin
+from engine.prepared import PreparedGraph
+
+SIZE = 1 << 20
+
+
+def nodes_and_edges(layers: int, tied: bool = False) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Ops in the order in which they run, and their edges."""
+    nodes: list[dict[str, object]] = []
+    edges: list[dict[str, object]] = []
+
+    def add(name: str, op_type: str, inputs: Sequence[str], unit: str, **fields: object) -> str:
+        work = {"flops": 0, "bytes_accessed": 0} if op_type in ("parameter", "input") else {}
+        node = {"id": name, "type": op_type, "flops": 10**9, "bytes_accessed": SIZE, "output_bytes": [SIZE]}
+        nodes.append(node | work | ({"colocation": unit} if unit else {}) | fields)
+        edges.extend({"source": source, "target": name} for source in inputs)
+        return name
+
+    def weight(module: str) -> str:
+        held = {"persistent_bytes": SIZE, "buffers": ["persistent"], "parameters": SIZE // 4}
+        return add(f"{module}/weight", "parameter", [], module.replace("/", "."), **held)
+
+    data = add("ids", "input", [], "")
+    modules = ["embed", *(f"layers/{layer}/{part}" for layer in range(layers) for part in ("attn", "mlp")), "head"]
+    weights: dict[str, str] = {}
+    for module in modules:
+        unit = "embed" if tied and module == "head" else module.replace("/", ".")
+        weights[module] = weights["embed"] if unit == "embed" and "embed" in weights else weight(module)
+        data = add(f"{module}/mm", "mm", [data, weights[module]], unit, phase="forward")
+    data = add("loss", "nll_loss", [data], "embed" if tied else "head", phase="forward")
+    for module in reversed(modules):
+        unit = "embed" if tied and module == "head" else module.replace("/", ".")
+        data = add(f"{module}/backward_mm", "mm", [data, weights[module]], unit, phase="backward")
+    return nodes, edges
+
+
+def recorded_chain(layers: int = 4, tied: bool = False) -> PreparedGraph:
+    """The model, read as an upload of it."""
+    nodes, edges = nodes_and_edges(layers, tied)
+    about = {"name": "chain", "framework": "torch"}
+    found = parsed(json.dumps({"graph": about, "nodes": nodes, "edges": edges}).encode())
+    grouping = group_ops(found.graph, found.costs, None)
+    return PreparedGraph(found.graph, found.costs, grouping, Origin(".json", framework="torch"))
