@@ -75,6 +75,8 @@ from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
+from engine.formats.modules.files import MODULE_FILES, ModuleFile, module_file_of, module_file_text
+from engine.formats.modules.paths import require_modules
 from engine.formats.open_inputs import OpenInput
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
@@ -97,8 +99,6 @@ from engine.measuring.many import GraphToMeasure, measure_many
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.measuring.real_rewards import RealRewards, WhatToMeasure
-from engine.modules.files import MODULE_FILES, ModuleFile, module_file_of, module_file_text
-from engine.modules.paths import require_modules
 from engine.number_words import bytes_words, counted, part_words, percent_words, time_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,

@@ -12,11 +12,11 @@ from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import read_json, shown
+from engine.formats.modules.files import devices_of_modules
 from engine.formats.reading import AS_IT_IS
 from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
-from engine.modules.files import devices_of_modules
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us

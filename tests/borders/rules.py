@@ -47,7 +47,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.measuring", "engine.comparing"),
     ("engine.run",),
     ("engine.policy_training", "engine.explaining", "engine.flat_view", "engine.block_view", "engine.placement_files"),
-    ("engine.modules",),
     ("engine.zoo",),
     ("engine.placers",),
     ("engine.policies",),

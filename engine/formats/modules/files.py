@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.events import Json
-from engine.modules.device_map import device_map_of, devices_of_map, is_device_map
-from engine.modules.paths import TORCH
-from engine.modules.stages import devices_of_split, is_split, split_spec_of
+from engine.formats.modules.device_map import device_map_of, devices_of_map, is_device_map
+from engine.formats.modules.paths import TORCH
+from engine.formats.modules.stages import devices_of_split, is_split, split_spec_of
 from engine.prepared import PreparedGraph
 
 

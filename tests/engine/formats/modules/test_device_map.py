@@ -6,31 +6,20 @@ import torch
 from accelerate.utils.modeling import check_device_map
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from engine.clusters.parsing import parse_cluster
 from engine.errors import GraphError, PlacementError
 from engine.events import Json
+from engine.formats.modules.device_map import device_map_of, devices_of_map, is_device_map
+from engine.formats.modules.paths import ModuleTree, module_paths, path_of
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.origin import Origin
-from engine.modules.device_map import device_map_of, devices_of_map, is_device_map
-from engine.modules.paths import ModuleTree, module_paths, path_of
 from engine.placement_files import simulate
 from engine.prepared import PreparedGraph
-from tests.engine.modules.recorded_chain import recorded_chain
+from tests.engine.formats.modules.recorded_chain import along, recorded_chain, units
 
 CLUSTER = parse_cluster("3xA100+cpu")
 CHAIN = recorded_chain()
-
-
-def along(prepared: PreparedGraph, device_of_unit: dict[str, int]) -> NDArray[np.int32]:
-    """[ops] the device of each unit; of the input the first."""
-    labels = ["".join(labels) for labels in prepared.graph.colocation]
-    return np.array([device_of_unit.get(label, 0) for label in labels], dtype=np.int32)
-
-
-def units(prepared: PreparedGraph) -> list[str]:
-    return sorted({label for labels in prepared.graph.colocation for label in labels})
 
 
 class Chain(torch.nn.Module):

@@ -3,6 +3,9 @@
 import json
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.formats.node_link.reader import parsed
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
@@ -48,3 +51,14 @@ def recorded_chain(layers: int = 4, tied: bool = False) -> PreparedGraph:
     found = parsed(json.dumps({"graph": about, "nodes": nodes, "edges": edges}).encode())
     grouping = group_ops(found.graph, found.costs, None)
     return PreparedGraph(found.graph, found.costs, grouping, Origin(".json", framework="torch"))
+
+
+def along(prepared: PreparedGraph, device_of_unit: dict[str, int]) -> NDArray[np.int32]:
+    """[ops] the device of each unit; of the input the first."""
+    labels = ["".join(labels) for labels in prepared.graph.colocation]
+    return np.array([device_of_unit.get(label, 0) for label in labels], dtype=np.int32)
+
+
+def units(prepared: PreparedGraph) -> list[str]:
+    """The labels of the units, sorted."""
+    return sorted({label for labels in prepared.graph.colocation for label in labels})

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
 from engine.events import Json
-from engine.modules.stages import devices_of_split, is_split, split_spec_of
-from tests.engine.modules.recorded_chain import recorded_chain
-from tests.engine.modules.test_device_map import along, units
+from engine.formats.modules.stages import devices_of_split, is_split, split_spec_of
+from tests.engine.formats.modules.recorded_chain import along, recorded_chain, units
 
 CLUSTER = parse_cluster("3xA100")
 CHAIN = recorded_chain(6)

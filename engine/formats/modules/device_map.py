@@ -10,9 +10,9 @@ from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
+from engine.formats.modules.paths import HELD, ModuleTree, module_paths, path_of, require_modules
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.ordering import levels
-from engine.modules.paths import HELD, ModuleTree, module_paths, path_of, require_modules
 from engine.prepared import PreparedGraph
 
 GPU = re.compile(r"(?:cuda:)?(\d{1,4})")

@@ -12,8 +12,8 @@ from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
-from engine.modules.device_map import UNPLACED, completed
-from engine.modules.paths import ModuleTree, module_paths, path_of, require_modules
+from engine.formats.modules.device_map import UNPLACED, completed
+from engine.formats.modules.paths import ModuleTree, module_paths, path_of, require_modules
 from engine.prepared import PreparedGraph
 
 SPLIT_SPEC, LAYERS = "split_spec", "layers_per_stage"
