@@ -21,9 +21,9 @@ from engine.costs.unknown import Unknown
 from engine.errors import CostError, GraphError
 from engine.formats.node_link.node import NodeOp
 from engine.formats.node_link.values import MOST_BYTES_IN_ALL, place_of
-from engine.formats.node_link.work import PERSISTENT, OpWork
+from engine.formats.node_link.work import PERSISTENT, NodeWork
 
-NO_WORK = OpWork(0, 0, 0, {})
+NO_WORK = NodeWork(0, 0, 0, {})
 
 
 def costs_of(ops: Sequence[NodeOp], columns: NDArray[np.int32], index_of_name: Mapping[str, int]) -> Costs:

@@ -19,7 +19,7 @@ from engine.formats.node_link.values import (
     read_trips,
     wrong,
 )
-from engine.formats.node_link.work import Buffer, OpWork, read_buffers, read_parameters, read_phase, read_work
+from engine.formats.node_link.work import Buffer, NodeWork, read_buffers, read_parameters, read_phase, read_work
 from engine.graphs.device_string import parse_device_string
 
 
@@ -31,7 +31,7 @@ class NodeOp:
     type: str
     times_us: Mapping[str, float]
     """kind → time; empty where the file's ops have work"""
-    work: OpWork | None
+    work: NodeWork | None
     kinds: tuple[str, ...]
     """those on which it can run; empty: all"""
     output_bytes: list[int]

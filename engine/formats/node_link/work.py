@@ -32,7 +32,7 @@ Buffer: TypeAlias = Literal["persistent"] | tuple[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class OpWork:
+class NodeWork:
     """What an op does in one execution."""
 
     flops: int | None
@@ -49,14 +49,14 @@ def has_work(node: Json) -> bool:
     return isinstance(node, dict) and "flops" in node
 
 
-def read_work(node: NodeJson, where: str) -> OpWork:
+def read_work(node: NodeJson, where: str) -> NodeWork:
     """The work of a node in a file of ops with work. Raises CostError, GraphError."""
     measured_us = _measured_us(node, where)
     if "flops" not in node and set(measured_us) != set(DEVICE_CLASSES):
         what = "neither flops nor a time on both GPUs and CPUs"
         raise CostError(what, where=where, allowed="flops and bytes_accessed, or time_us", field="file")
     flops = node.get("flops", 0)
-    return OpWork(
+    return NodeWork(
         flops=None if flops is None else read_integer(flops, f"{where}, flops", MOST_FLOPS),
         bytes_accessed=read_bytes(node.get("bytes_accessed", 0 if "flops" not in node else None), _accessed(where)),
         float_type=_float_type(node, where),
