@@ -8,7 +8,7 @@ from engine.number_words import part_words
 
 SOURCE_WORDS = {
     "measured": "measured",
-    "estimated": "estimated by Grappler",
+    "estimated": "estimated from operations and bytes",
     "given": "given in the file",
     "bounded": "estimated at the largest possible sizes",
     "unknown": "unknown, a lower bound",
@@ -39,7 +39,7 @@ def _counted(sources: Iterable[int]) -> dict[str, int]:
 
 
 def simulated_words(sources: Mapping[str, int]) -> str:
-    """How step times were found: `simulated, op times 93 % estimated by Grappler, 7 % measured`.
+    """How step times were found: `simulated, op times 93 % estimated from operations and bytes, 7 % measured`.
 
     `sources`: name of a `CostSource` in lower case → ops.
     """

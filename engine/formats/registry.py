@@ -47,7 +47,7 @@ FORMATS = {
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
     ".json.gz": Format(
-        "compressed node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"
+        "PyTorch recording", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"
     ),
 }
 """suffix (at most 8 characters with the dot) → row, the usual format first"""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.block_view import BlockView
 from engine.errors import GraphError
 from engine.files.tensor_file import unpack_tensors
+from engine.graphs.graph import PHASES
 from engine.graphs.grouping.grouping import edges_between, group_ops
 from engine.prepared import PreparedGraph
 from tests.engine.graphs.graph_samples import make_costs, make_graph
@@ -109,3 +110,17 @@ def test_too_much_in_one_block_has_no_drawing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("engine.block_view.MOST_CHILDREN_DRAWN", 1)
     opened = BlockView(prepared_of(1)).opened(0)
     assert (opened["is_drawn"], opened["children"], opened["strips"]) == (False, [], 0)
+
+
+def test_modules_stand_in_the_order_of_their_forward_passes() -> None:
+    """A step comes back to each module, to the first one last."""
+    names = ["a/mm", "b/mm", "c/mm", "loss", "c/backward_mm", "b/backward_mm", "a/backward_mm", "a/update", "c/update"]
+    edges = [(one, other, 0) for one, other in zip(names[:7], names[1:7], strict=False)]
+    edges += [("a/backward_mm", "a/update", 0), ("c/backward_mm", "c/update", 0)]
+    count = len(names)
+    phases = [PHASES.index("forward")] * 4 + [PHASES.index("backward")] * 3 + [PHASES.index("optimizer")] * 2
+    graph = replace(make_graph(names, edges), phase=np.array(phases, dtype=np.uint8))
+    costs = make_costs(count, {"fast": [1.0, 1, 1, 1, 5, 5, 5, 90, 90]}, [[4, 4]] * count)
+    rows = BlockView(PreparedGraph(graph, costs, group_ops(graph, costs, 9))).opened(0)["children"]
+    assert isinstance(rows, list)
+    assert [row["name"] for row in rows if isinstance(row, dict)] == ["a", "b", "c", "loss"]

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { drawTitles } from "../../frontend/js/ui/picture-files.js";
 import { SvgContext } from "../../frontend/js/ui/svg-context.js";
 
-const TITLES = { title: "Placeto on <b>nmt</b>", source: "Step times: simulated, op times 93 % estimated by Grappler, 7 % measured" };
+const TITLES = { title: "Placeto on <b>nmt</b>", source: "Step times: simulated, op times 93 % estimated from operations and bytes, 7 % measured" };
 
 /** @param {number} width */
 function drawn(width) {
@@ -15,7 +15,7 @@ function drawn(width) {
 test("a picture says above it what it is and where the times come from, as text", () => {
   const text = drawn(600);
   assert.match(text, /Placeto on &lt;b>nmt|Placeto on &lt;b&gt;nmt/);
-  assert.match(text, /simulated, op times 93 % estimated by Grappler, 7 % measured/);
+  assert.match(text, /simulated, op times 93 % estimated from operations and bytes, 7 % measured/);
   assert.equal(text.match(/font-size="12"/g)?.length, 2);
 });
 

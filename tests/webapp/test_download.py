@@ -56,7 +56,7 @@ def test_the_report_is_the_designs(client: Client, done_run: Run) -> None:
     }
     assert (report["method"], report["seed"], report["evaluations"], report["status"]) == ("random", 3, 50, "done")
     assert report["step_time_us"] == done_run.best_step_time_us
-    assert report["step_time_source"] == "simulated, op times estimated by Grappler"
+    assert report["step_time_source"] == "simulated, op times estimated from operations and bytes"
     assert report["placement"] == client.get(f"/runs/{done_run.id}/placement.json").json()
 
 

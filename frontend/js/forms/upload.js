@@ -95,7 +95,7 @@ export function faultOf(fields, limitBytes) {
     const suffixes = accept.split(",").map((suffix) => suffix.trim());
     const dot = name.lastIndexOf(".");
     const suffix = dot > 0 ? name.slice(dot).toLowerCase() : "nothing";
-    if (!suffixes.includes(suffix)) {
+    if (dot <= 0 || !suffixes.some((each) => name.toLowerCase().endsWith(each))) {
       const advice = conversions && Object.hasOwn(conversions, suffix) ? `; ${conversions[suffix]}` : "";
       return `${cutName(name)}: a file ending in ${cutName(suffix)}${advice}; allowed: ${suffixes.join(", ")}`;
     }

@@ -14,11 +14,11 @@ def test_every_source_has_words() -> None:
     ("sources", "words"),
     [
         ({}, "simulated"),
-        ({"estimated": 5338}, "simulated, op times estimated by Grappler"),
+        ({"estimated": 5338}, "simulated, op times estimated from operations and bytes"),
         ({"given": 4, "unknown": 0}, "simulated, op times given in the file"),
         (
             {"measured": 150, "estimated": 849, "unknown": 1},
-            "simulated, op times 85 % estimated by Grappler, 15 % measured, < 1 % unknown, a lower bound",
+            "simulated, op times 85 % estimated from operations and bytes, 15 % measured, < 1 % unknown, a lower bound",
         ),
     ],
 )

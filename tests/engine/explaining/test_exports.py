@@ -115,7 +115,7 @@ def test_every_file_says_where_the_times_come_from(step: Step) -> None:
     prepared = dataclasses.replace(session.prepared, costs=dataclasses.replace(costs, source=mixed))
     session = Session(prepared, session.cluster)
     words = simulated_words(prepared.op_time_sources())
-    assert "estimated by Grappler" in words and "measured" in words
+    assert "estimated from operations and bytes" in words and "measured" in words
 
     group_of_op = prepared.grouping.group_of_op
     for group, row in enumerate(rows_of(groups_csv(session, placement, explanation))):
