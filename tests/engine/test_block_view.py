@@ -1,5 +1,6 @@
 """Opened blocks: sums as of their ops one by one, places that nobody shares, bundles that count an output once."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_too_much_in_one_block_has_no_drawing(monkeypatch: pytest.MonkeyPatch) -
 def test_modules_stand_in_the_order_of_their_forward_passes() -> None:
     """A step comes back to each module, to the first one last."""
     names = ["a/mm", "b/mm", "c/mm", "loss", "c/backward_mm", "b/backward_mm", "a/backward_mm", "a/update", "c/update"]
-    edges = [(one, other, 0) for one, other in zip(names[:7], names[1:7], strict=False)]
+    edges = [(one, other, 0) for one, other in itertools.pairwise(names[:7])]
     edges += [("a/backward_mm", "a/update", 0), ("c/backward_mm", "c/update", 0)]
     count = len(names)
     phases = [PHASES.index("forward")] * 4 + [PHASES.index("backward")] * 3 + [PHASES.index("optimizer")] * 2
