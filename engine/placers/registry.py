@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-RECOMMENDED, BASELINES, SCHEDULERS, SEARCH, LEARNED = KINDS = (
+RECOMMENDED, BASELINES, SHIPPED, SCHEDULERS, SEARCH, LEARNED = KINDS = (
     "Recommended",
     "Baselines",
+    "Shipped elsewhere",
     "List schedulers",
     "Search",
     "Learned",
@@ -168,6 +169,46 @@ PLACERS: dict[str, Method] = {
             BASELINES,
             "spreads LSTM layers, or the parallel branches of a block, over the devices, as an engineer "
             "would from the ops' names",
+            deterministic=True,
+        ),
+        Method(
+            "accelerate_auto",
+            "Accelerate auto",
+            "engine.placers.shipped.accelerate:AccelerateAuto",
+            SHIPPED,
+            'fills equal shares of the weights in order, as device_map="auto" and "balanced" of Hugging Face do',
+            deterministic=True,
+        ),
+        Method(
+            "accelerate_sequential",
+            "Accelerate sequential",
+            "engine.placers.shipped.accelerate:AccelerateSequential",
+            SHIPPED,
+            'fills one device after the other with weights, as device_map="sequential" of Hugging Face does',
+            deterministic=True,
+        ),
+        Method(
+            "even_layers",
+            "Even layers",
+            "engine.placers.shipped.even_layers:EvenLayers",
+            SHIPPED,
+            "gives each device the same number of layers, as vLLM, torchtitan and Megatron do by default",
+            deterministic=True,
+        ),
+        Method(
+            "balanced_parameters",
+            "Balanced parameters",
+            "engine.placers.shipped.balanced_parameters:BalancedParameters",
+            SHIPPED,
+            "divides the layers in order so that the most weights of a device are as few as can be, as DeepSpeed does",
+            deterministic=True,
+        ),
+        Method(
+            "capacity_greedy",
+            "Capacity greedy",
+            "engine.placers.shipped.capacity_greedy:CapacityGreedy",
+            SHIPPED,
+            "fills each device to its memory in the order of the ops, as ONNX Runtime and OpenVINO do",
             deterministic=True,
         ),
         Method(
