@@ -54,7 +54,7 @@ MODELS = st.tuples(
 
 @given(MODELS, st.integers(1, 4), st.integers(20, 3000))
 def test_sequential_is_accelerates(sizes: list[list[int]], devices: int, room: int) -> None:
-    max_memory = {**dict.fromkeys(range(devices), FLOAT * room), "cpu": 10**9}
+    max_memory: dict[int | str, int] = {"cpu": 10**9} | dict.fromkeys(range(devices), FLOAT * room)
     theirs = infer_auto_device_map(model_of(sizes), max_memory, no_split_module_classes=["Block"], clean_result=False)
     ours = filled(layers_of(sizes, devices), np.full(devices, FLOAT * room))
     assert ours.tolist() == [CPU if theirs[str(layer)] == "cpu" else theirs[str(layer)] for layer in range(len(sizes))]
@@ -62,7 +62,7 @@ def test_sequential_is_accelerates(sizes: list[list[int]], devices: int, room: i
 
 @given(MODELS, st.integers(2, 4))
 def test_balanced_shares_are_accelerates(sizes: list[list[int]], devices: int) -> None:
-    max_memory = {**dict.fromkeys(range(devices), 10**9), "cpu": 10**9}
+    max_memory: dict[int | str, int] = dict.fromkeys([*range(devices), "cpu"], 10**9)
     theirs = get_balanced_memory(model_of(sizes), dict(max_memory), no_split_module_classes=["Block"])
     assert theirs[0] == min(10**9, balanced_bytes(layers_of(sizes, devices), devices))
 
