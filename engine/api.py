@@ -65,6 +65,7 @@ from engine.events import (
 )
 from engine.explaining.decisions import EpisodeDecisions, obstacle
 from engine.explaining.gains import Gains
+from engine.explaining.judging import judgement
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.sent import explanation_to_bytes
 from engine.explaining.session import Explanation, GivenPlacement, Session
@@ -413,6 +414,7 @@ __all__ = [
     "flat_view_to_bytes",
     "groups_csv",
     "is_out_of_memory",
+    "judgement",
     "keep_warm",
     "kills_for_memory",
     "learned_until",

@@ -128,6 +128,9 @@ def _place(parsed: argparse.Namespace) -> int:
         request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
     )
     print_fit(request.policy, prepared.graph.name, cluster)
+    if request.start is not None:
+        start: api.Json = {**api.placement_to_json(prepared, cluster, request.start)}
+        print(api.judgement(prepared, cluster, start, "the placement of --start"), file=sys.stderr)
     if request.start is not None and method not in _from_start():
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     rewards = None if what is None else _rewards(parsed, prepared, cluster, what)

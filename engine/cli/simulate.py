@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from engine import api
@@ -51,6 +52,8 @@ def _simulate(parsed: argparse.Namespace) -> int:
         raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
     prepared = prepared_graph(parsed)
     reports = api.simulate(prepared, cluster, rows)
+    if not isinstance(placements, list):
+        print(api.judgement(prepared, cluster, placements), file=sys.stderr)
     if parsed.trace is not None:
         parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
     write_report(parsed.report, reports if isinstance(placements, list) else reports[0])
