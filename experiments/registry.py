@@ -73,6 +73,7 @@ EXPERIMENTS = {
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
     "op_times": Experiment("experiments.op_times:run", "ten minutes of a quiet machine"),
+    "elsewhere": Experiment("experiments.elsewhere:run", "ten minutes"),
     "fidelity": Experiment("experiments.fidelity:run", "an hour or two of a quiet machine"),
     "figure5": Experiment(
         "experiments.figure5:run",
