@@ -1,0 +1,102 @@
+"""A model without its weights: fake tensors in place of its own, for as long as a step is recorded."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils import _pytree as pytree
+
+_KNOWN_LARGEST = 64
+"""elements of an integer buffer whose values the step may read"""
+
+
+class Fakes:
+    """Fake tensors on one pretended device, one for each tensor that is given."""
+
+    def __init__(self) -> None:
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self._fakes: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def owns(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor is one of these fakes, or was computed from them."""
+        return isinstance(tensor, FakeTensor) and tensor.fake_mode is self.mode
+
+    def known(self, tensor: torch.Tensor) -> bool:
+        """Whether this tensor already has a fake."""
+        return id(tensor) in self._fakes
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The fake of a tensor: same shape, strides and type."""
+        if self.owns(tensor):
+            return tensor
+        if id(tensor) not in self._fakes:
+            self._fakes[id(tensor)] = tensor, self._made(tensor)  # the tensor is kept, so that its identity stays its own
+        return self._fakes[id(tensor)][1]
+
+    def _made(self, tensor: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad(), self.mode:
+            if tensor.layout is torch.strided:
+                fake = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+            else:
+                fake = self.mode.from_tensor(tensor, static_shapes=True)
+            if isinstance(tensor, torch.nn.Parameter):
+                return torch.nn.Parameter(fake, requires_grad=tensor.requires_grad)
+        if _has_small_known_values(tensor):
+            fake.constant = tensor.detach().clone()
+        if tensor.is_leaf and tensor.requires_grad:
+            fake.requires_grad_()
+        return fake
+
+    def inside(self, values: Any) -> Any:
+        """Lists, tuples and dicts with the fakes of the tensors in them."""
+        return pytree.tree_map_only(torch.Tensor, self.of, values)
+
+    @contextmanager
+    def swapped_in(self, model: torch.nn.Module) -> Iterator[None]:
+        """The model with fake parameters, buffers and other tensors; as it was before when the block ends."""
+        before = [(module, dict(module.__dict__)) for module in model.modules()]
+        for _, attributes in before:
+            for name in ("_parameters", "_buffers", "_modules"):
+                attributes[name] = attributes[name], dict(attributes[name])
+        try:
+            for module, _ in before:
+                self._swap(module)
+            yield
+        finally:
+            for module, attributes in before:
+                for name in ("_parameters", "_buffers", "_modules"):
+                    own, content = attributes[name]
+                    own.clear()
+                    own.update(content)
+                    attributes[name] = own
+                module.__dict__.clear()
+                module.__dict__.update(attributes)
+
+    def _swap(self, module: torch.nn.Module) -> None:
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    tensors[name] = self.of(tensor)  # type: ignore[assignment]
+        for name, child in module._modules.items():
+            if hasattr(child, "_orig_mod"):
+                module._modules[name] = child._orig_mod
+        module.__dict__["_compiled_call_impl"] = None
+        for name, value in module.__dict__.items():
+            if isinstance(value, torch.Tensor) and self.known(value):
+                module.__dict__[name] = self.of(value)
+            elif isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
+                fakes = [self.of(item) if isinstance(item, torch.Tensor) and self.known(item) else item for item in value]
+                module.__dict__[name] = fakes if isinstance(value, list) else tuple(fakes)
+
+
+def _has_small_known_values(tensor: torch.Tensor) -> bool:
+    return (
+        tensor.device.type == "cpu"
+        and not isinstance(tensor, FakeTensor)
+        and not tensor.is_floating_point()
+        and not tensor.is_complex()
+        and tensor.layout is torch.strided
+        and tensor.numel() <= _KNOWN_LARGEST
+    )

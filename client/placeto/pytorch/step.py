@@ -1,0 +1,247 @@
+"""One step of a model, run on fake tensors and recorded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from placeto.building import edges_of, escaped, give_paths, joined, names_of, nodes_of, path_of
+from placeto.errors import RecordingError
+from placeto.ops import BUFFER, INPUT, PARAMETER, STATE, Op, Output
+from placeto.pytorch.faking import Fakes
+from placeto.pytorch.failures import told
+from placeto.pytorch.modules import Modules
+from placeto.pytorch.optimizers import made_optimizer
+from placeto.pytorch.tape import Tape, tensors_in
+from placeto.pytorch.unwrapping import unwrapped
+from placeto.recording import Recording
+from placeto.units import colocation_labels
+from placeto.work.products import PRODUCTS
+
+
+def record_step(
+    model: torch.nn.Module,
+    inputs: Any,
+    loss: Callable[..., Any] | None,
+    optimizer: Any,
+    batch: int | None,
+    no_split: Collection[str] | None,
+    accumulate: int,
+    name: str | None,
+) -> Recording:
+    """See `placeto.record`."""
+    model = unwrapped(model)
+    step = _Step(model, loss, optimizer, accumulate)
+    step.run(inputs)
+    whole = _kept_whole(model, no_split)
+    return step.recording(name or type(model).__name__, batch, whole)
+
+
+class _OneDevice(TorchFunctionMode):
+    """Sends what a model makes or moves to the pretended device; no GPU is touched.
+
+    Dropout inside of attention is left out, since the kernels of GPUs have it within them; without this PyTorch would
+    take a long way that keeps the scores.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if kwargs.get("device") is not None:
+            kwargs["device"] = torch.device("cpu")
+        name = getattr(func, "__name__", "")
+        if name == "scaled_dot_product_attention":
+            args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
+            kwargs.pop("dropout_p", None)
+        elif name == "multi_head_attention_forward" and not kwargs.get("need_weights", True):
+            args = (*args[:9], 0.0, *args[10:])
+        elif name == "cuda" and args and isinstance(args[0], torch.Tensor):
+            return args[0]
+        elif name == "to" and args[1:] and isinstance(args[1], (torch.device, str, int)):
+            args = (args[0], torch.device("cpu"), *args[2:])
+        return func(*args, **kwargs)
+
+
+class _Step:
+    """A model, what is to be run of it, and what was recorded."""
+
+    def __init__(
+        self, model: torch.nn.Module, loss: Callable[..., Any] | None, optimizer: Any, accumulate: int
+    ) -> None:
+        self.model = model
+        self.loss = loss
+        self.optimizer = optimizer
+        self.accumulate = accumulate
+        self.trains = loss is not None or optimizer is not None
+        self.fakes = Fakes()
+        self.modules = Modules(model)
+        self.tape = Tape(self.fakes, self.modules)
+        self.loss_path = next(path for path in _loss_paths() if path not in self.modules.classes)
+        self.optimizer_name: str | None = None
+
+    def run(self, inputs: Any) -> None:
+        """Runs the step.
+
+        Raises:
+            RecordingError: It cannot be run without the data.
+        """
+        with self.fakes.swapped_in(self.model):
+            arguments, keywords = self.fakes.inside(_arguments(inputs))
+            self._add_owned()
+            self._add_inputs(arguments, keywords)
+            with told(self.modules), self.modules.followed(), _OneDevice(), self.fakes.mode:
+                if self.trains:
+                    self._train(arguments, keywords)
+                else:
+                    with torch.no_grad(), self.tape:
+                        self.model(*arguments, **keywords)
+
+    def _train(self, arguments: Any, keywords: Any) -> None:
+        with torch.enable_grad():
+            for _ in range(self.accumulate):
+                self.tape.phase = "forward"
+                with self.tape:
+                    loss = self._loss_of(self.model(*arguments, **keywords), keywords)
+                    self.tape.phase = "backward"
+                    loss.backward()
+                del loss
+        self._place_gradients()
+        if self.optimizer is not None:
+            optimizer = made_optimizer(self.optimizer, self.model, self.fakes)
+            self.optimizer_name = type(optimizer).__name__
+            optimizer.step()  # makes its state, which a step finds made
+            self._add_state(optimizer)
+            self.tape.phase = "optimizer"
+            with self.tape:
+                optimizer.step()
+            optimizer.zero_grad()
+        for parameter in self.model.parameters():
+            parameter.grad = None
+
+    def _loss_of(self, out: Any, keywords: Any) -> torch.Tensor:
+        if self.loss is not None:
+            with self.modules.called(self.loss_path):
+                loss = self.loss(out)
+        elif isinstance(out, torch.Tensor):
+            loss = out
+        elif isinstance(out, Mapping) and "loss" in out:
+            loss = out["loss"]
+        else:
+            loss = getattr(out, "loss", None)
+        if not isinstance(loss, torch.Tensor):
+            what = "loss(output) gives" if self.loss is not None else "without loss= the model gives .loss; here it is"
+            raise RecordingError(f"a training step needs a loss that is a tensor: {what} {type(loss).__name__}")
+        if loss.numel() != 1:
+            raise RecordingError(f"the loss is one number; this one has the shape {tuple(loss.shape)}")
+        if not loss.requires_grad:
+            raise RecordingError("no parameter takes part in the loss with requires_grad: there is nothing to train")
+        return loss
+
+    def _add_owned(self) -> None:
+        """Parameters and buffers, each once, at the first name that it has."""
+        for kind, named in ((PARAMETER, self.model.named_parameters()), (BUFFER, self.model.named_buffers())):
+            for dotted, tensor in named:
+                owner, _, own_name = dotted.rpartition(".")
+                path = path_of(owner) if owner else ""
+                op = Op(kind, path, name=joined(path, escaped(own_name)))
+                op.parameters = tensor.numel() if kind == PARAMETER else 0
+                self.modules.parameter_paths[id(tensor)] = path
+                self.tape.add_source(tensor, op, persistent=True)
+
+    def _add_inputs(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        names = _parameter_names(self.model.forward)
+        given = [(names[place] if place < len(names) else f"input_{place}", value) for place, value in enumerate(arguments)]
+        for name, value in (*given, *keywords.items()):
+            leaves = tensors_in(torch.utils._pytree.tree_leaves(value), [])
+            for number, tensor in enumerate(leaves):
+                if self.tape.holder(tensor) is None:
+                    whole = escaped(name) if len(leaves) == 1 else f"{escaped(name)}/{number}"
+                    self.tape.add_source(tensor, Op(INPUT, None, name=whole), persistent=False)
+
+    def _add_state(self, optimizer: torch.optim.Optimizer) -> None:
+        for dotted, parameter in self.model.named_parameters():
+            path = self.modules.parameter_paths[id(parameter)]
+            name = joined(path, escaped(dotted.rpartition(".")[2]))
+            for key, value in optimizer.state.get(parameter, {}).items():
+                leaves = tensors_in(torch.utils._pytree.tree_leaves(value), [])
+                for number, tensor in enumerate(leaves):
+                    if self.tape.holder(tensor) is None:
+                        suffix = f".{escaped(str(key))}" + (f".{number}" if len(leaves) > 1 else "")
+                        self.tape.add_source(tensor, Op(STATE, path, name=name + suffix), persistent=True)
+
+    def _place_gradients(self) -> None:
+        """Gradients belong to the modules of their parameters; without an optimizer they stay when the step ends."""
+        ops = self.tape.ops
+        for parameter in self.model.parameters():
+            holder = None if parameter.grad is None else self.tape.holder(parameter.grad)
+            if holder is None:
+                continue
+            if ops[holder[0]].path is None:
+                ops[holder[0]].path = self.modules.parameter_paths[id(parameter)]
+            if self.optimizer is None:
+                _keep(ops, holder)
+
+    def recording(self, name: str, batch: int | None, whole: Collection[str]) -> Recording:
+        """What was recorded, with names and labels."""
+        ops = self.tape.ops
+        give_paths(ops)
+        names = names_of(ops)
+        paths = self.modules.classes
+        kept_whole = [path for path, class_name in paths.items() if class_name in whole]
+        nodes = nodes_of(ops, names, colocation_labels(ops, kept_whole, paths))
+        graph: dict[str, Any] = {"name": name, "framework": "torch", "torch": torch.__version__}
+        for key, value in (("batch", batch), ("optimizer", self.optimizer_name)):
+            if value is not None:
+                graph[key] = value
+        recording = Recording(graph, nodes, edges_of(ops, names), frozenset(PRODUCTS))
+        graph["parameters"] = recording.parameters
+        graph["flops"] = recording.flops()
+        graph["without_formula"] = recording.without_formula
+        return recording
+
+
+def _keep(ops: list[Op], output: Output) -> None:
+    """Makes the memory of an output one that lasts."""
+    number, place = output
+    buffer = ops[number].buffers[place]
+    while isinstance(buffer, tuple):
+        number, place = buffer
+        buffer = ops[number].buffers[place]
+    if buffer is None:
+        ops[number].buffers[place] = "persistent"
+        ops[number].persistent_bytes += ops[number].output_bytes[place]
+
+
+def _loss_paths() -> Iterator[str]:
+    yield "loss"
+    number = 1
+    while True:
+        yield f"loss_{number}"
+        number += 1
+
+
+def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A tensor is the one argument, a tuple or list all of them, a dict those by name."""
+    if isinstance(inputs, Mapping):
+        return (), {str(name): value for name, value in inputs.items()}
+    if isinstance(inputs, (tuple, list)):
+        return tuple(inputs), {}
+    return (inputs,), {}
+
+
+def _parameter_names(function: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+
+
+def _kept_whole(model: torch.nn.Module, no_split: Collection[str] | None) -> set[str]:
+    """Names of the classes whose modules are not split: those given, else those that the model and its parts name."""
+    if no_split is not None:
+        return {no_split} if isinstance(no_split, str) else set(no_split)
+    return {name for module in model.modules() for name in getattr(module, "_no_split_modules", None) or ()}
