@@ -25,6 +25,7 @@ def record(
     *,
     no_split: Collection[str] | None = None,
     accumulate: int = 1,
+    after: Any = None,
     name: str | None = None,
 ) -> Recording:
     """Records one step of a model: of inference, or of training where a loss or an optimizer is given.
@@ -43,20 +44,27 @@ def record(
         no_split: Names of classes whose modules stay whole on one device; by default those that the model names in
             `_no_split_modules`, as Hugging Face's do.
         accumulate: Forward and backward passes before the optimizer's step.
+        after: Inputs of a call before the recorded one, as a dict. The `past_key_values` that it gives go to the
+            recorded call: one more token after those of a prompt.
         name: Of the graph; by default that of the model's class.
 
     Raises:
         RecordingError: PyTorch is missing or too old, or this step cannot be recorded.
     """
-    _check_torch()
+    check_torch()
     if not isinstance(accumulate, int) or accumulate < 1:
         raise RecordingError(f"accumulate is a number of passes, at least 1; here it is {accumulate!r}")
     from placeto.pytorch.step import record_step
 
-    return record_step(model, inputs, loss, optimizer, batch, no_split, accumulate, name)
+    return record_step(model, inputs, loss, optimizer, batch, no_split, accumulate, after, name)
 
 
-def _check_torch() -> None:
+def check_torch() -> None:
+    """Says what is missing where PyTorch is not there or too old.
+
+    Raises:
+        RecordingError: It is.
+    """
     oldest = ".".join(map(str, OLDEST_TORCH))
     try:
         import torch

@@ -31,12 +31,13 @@ def record_step(
     batch: int | None,
     no_split: Collection[str] | None,
     accumulate: int,
+    after: Any,
     name: str | None,
 ) -> Recording:
     """See `placeto.record`."""
     model = unwrapped(model)
     step = _Step(model, loss, optimizer, accumulate)
-    step.run(inputs)
+    step.run(inputs, after)
     whole = _kept_whole(model, no_split)
     return step.recording(name or type(model).__name__, batch, whole)
 
@@ -82,7 +83,7 @@ class _Step:
         self.loss_path = next(path for path in _loss_paths() if path not in self.modules.classes)
         self.optimizer_name: str | None = None
 
-    def run(self, inputs: Any) -> None:
+    def run(self, inputs: Any, after: Any) -> None:
         """Runs the step.
 
         Raises:
@@ -93,6 +94,8 @@ class _Step:
             self._add_owned()
             self._add_inputs(arguments, keywords)
             with told(self.modules), self.modules.followed(), _OneDevice(), self.fakes.mode:
+                if after is not None:
+                    keywords = {**keywords, "past_key_values": self._cache_after(self.fakes.inside(_arguments(after)))}
                 if self.trains:
                     self._train(arguments, keywords)
                 else:
@@ -160,6 +163,14 @@ class _Step:
                 if self.tape.holder(tensor) is None:
                     whole = escaped(name) if len(leaves) == 1 else f"{escaped(name)}/{number}"
                     self.tape.add_source(tensor, Op(INPUT, None, name=whole), persistent=False)
+
+    def _cache_after(self, call: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        """The keys and values that a call leaves, as sources that stay on their devices."""
+        with torch.no_grad():
+            cache = getattr(self.model(*call[0], **call[1]), "past_key_values", None)
+        if cache is None:
+            raise RecordingError("the call that after= describes gives no past_key_values")
+        return cache
 
     def _add_state(self, optimizer: torch.optim.Optimizer) -> None:
         for dotted, parameter in self.model.named_parameters():
