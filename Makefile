@@ -5,7 +5,7 @@
 .PHONY: run drain test test-fast fmt lint bench bench-ui chaos fuzz load pictures policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
-SOURCES := engine experiments webapp tests setup manage.py
+SOURCES := engine experiments webapp client tests setup manage.py
 
 run: setup
 	@exec .venv/bin/python -m webapp.supervisor --end-with-parent

@@ -23,6 +23,8 @@ TOGETHER = ("e2e",)
 """folders whose tests share one application and one browser: one after the other, however many run at a time"""
 SLOW = (
     "chaos",
+    "client/test_bare_environment.py",
+    "client/test_real_sizes.py",
     "contributing",
     "e2e",
     "engine/child",

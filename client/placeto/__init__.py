@@ -3,8 +3,8 @@
     graph = placeto.record(model, inputs, loss=lambda out: out.loss, optimizer=torch.optim.AdamW, batch=2)
     graph.save("step.json.gz")
 
-The step runs on fake tensors: no memory, no weights, no GPU. Importing this package needs nothing beside Python; PyTorch
-is imported when a model is recorded.
+The step runs on fake tensors: no memory, no weights, no GPU. Importing this package needs nothing beside Python;
+PyTorch is imported when a model is recorded.
 """
 
 from placeto.errors import RecordingError

@@ -73,12 +73,9 @@ def nodes_of(ops: Sequence[Op], names: Sequence[str], labels: Iterable[str | Non
         node["output_bytes"] = op.output_bytes
         if op.dtype != "float32":
             node["dtype"] = op.dtype
-        for key, value in (("phase", op.phase), ("colocation", label)):
-            if value is not None:
-                node[key] = value
-        for key, number in (("persistent_bytes", op.persistent_bytes), ("parameters", op.parameters)):
-            if number:
-                node[key] = number
+        node |= {key: value for key, value in (("phase", op.phase), ("colocation", label)) if value is not None}
+        numbers = (("persistent_bytes", op.persistent_bytes), ("parameters", op.parameters))
+        node |= {key: number for key, number in numbers if number}
         if any(buffer is not None for buffer in op.buffers):
             node["buffers"] = [
                 [names[buffer[0]], buffer[1]] if isinstance(buffer, tuple) else buffer for buffer in op.buffers
@@ -91,8 +88,6 @@ def edges_of(ops: Sequence[Op], names: Sequence[str]) -> list[dict[str, Any]]:
     """The edges: one for each output that an op reads, and those that only order."""
     edges: list[dict[str, Any]] = []
     for op, target in zip(ops, names, strict=True):
-        for source, output in op.sources:
-            edges.append({"source": names[source], "target": target, "output": output})
-        for control in op.controls:
-            edges.append({"source": names[control], "target": target, "output": None})
+        read = [*op.sources, *((control, None) for control in op.controls)]
+        edges.extend({"source": names[source], "target": target, "output": output} for source, output in read)
     return edges

@@ -107,7 +107,8 @@ def _record_function(target: str, batch: int | None) -> Recording:
         raise RecordingError(f"{target}: {type(error).__name__}: {_one_line(error)}") from error
     if not isinstance(made, tuple) or not 2 <= len(made) <= 4:
         raise RecordingError(f"{target} returns (model, inputs) or (model, inputs, loss, optimizer)")
-    return record(*made, batch=batch)
+    model, inputs, loss, optimizer = (*made, None, None)[:4]
+    return record(model, inputs, loss, optimizer, batch)
 
 
 def _function(target: str) -> Callable[..., Any]:

@@ -40,8 +40,7 @@ def record_configuration(
     model = _model(path, dtype)
     model.train(trains)
     inputs = _inputs(model, batch, length, path)
-    name = f"{path.stem if path.is_file() and path.stem != 'config' else path.resolve().parent.name}"
-    name = path.resolve().name if path.is_dir() else name
+    name = path.stem if path.is_file() and path.stem != "config" else (path / "config.json").resolve().parent.name
     if trains:
         inputs.update(_labels(model, inputs, batch))
         return record(model, inputs, optimizer=torch.optim.AdamW, batch=batch, name=name)
@@ -103,7 +102,7 @@ def _class(values: dict[str, Any], configuration: Any, transformers: Any) -> Any
         found = getattr(transformers, named[0], None)
         if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
             return found
-        raise RecordingError(f"the architecture {named[0]!r} is none that transformers {transformers.__version__} knows")
+        raise RecordingError(f"the architecture {named[0]!r} is unknown to transformers {transformers.__version__}")
     for auto in (transformers.AutoModelForCausalLM, transformers.AutoModel):
         if type(configuration) in auto._model_mapping:
             found = auto._model_mapping[type(configuration)]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
 
 Output = tuple[int, int]
 """an output of an op: the op's number, and which output"""
-Buffer = Union[None, Output, str]
+Buffer = Output | str | None
 """the memory of an output: its own, that of another op's output, or `persistent`"""
 
 PARAMETER, BUFFER, STATE, INPUT, CONSTANT = "parameter", "buffer", "state", "input", "constant"

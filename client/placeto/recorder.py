@@ -69,7 +69,7 @@ def check_torch() -> None:
     try:
         import torch
     except ImportError as error:
-        raise RecordingError(f"recording needs PyTorch {oldest} or newer in this environment: pip install torch") from error
+        raise RecordingError(f"recording needs PyTorch {oldest} or newer, and it is not installed here") from error
     found = re.match(r"(\d+)\.(\d+)", torch.__version__)
     if found is not None and (int(found[1]), int(found[2])) < OLDEST_TORCH:
         raise RecordingError(f"recording needs PyTorch {oldest} or newer; here is {torch.__version__}")

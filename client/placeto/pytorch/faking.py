@@ -32,7 +32,10 @@ class Fakes:
         if self.owns(tensor):
             return tensor
         if id(tensor) not in self._fakes:
-            self._fakes[id(tensor)] = tensor, self._made(tensor)  # the tensor is kept, so that its identity stays its own
+            self._fakes[id(tensor)] = (
+                tensor,
+                self._made(tensor),
+            )  # kept, so that no other has its identity
         return self._fakes[id(tensor)][1]
 
     def _made(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -44,10 +47,14 @@ class Fakes:
             if isinstance(tensor, torch.nn.Parameter):
                 return torch.nn.Parameter(fake, requires_grad=tensor.requires_grad)
         if _has_small_known_values(tensor):
-            fake.constant = tensor.detach().clone()
+            fake.constant = tensor.detach().clone()  # type: ignore[attr-defined]
         if tensor.is_leaf and tensor.requires_grad:
             fake.requires_grad_()
         return fake
+
+    def _known_fake(self, value: Any) -> Any:
+        """The fake of a parameter or buffer of the model; anything else as it is."""
+        return self.of(value) if isinstance(value, torch.Tensor) and self.known(value) else value
 
     def inside(self, values: Any) -> Any:
         """Lists, tuples and dicts with the fakes of the tensors in them."""
@@ -80,15 +87,13 @@ class Fakes:
                 if tensor is not None:
                     tensors[name] = self.of(tensor)  # type: ignore[assignment]
         for name, child in module._modules.items():
-            if hasattr(child, "_orig_mod"):
-                module._modules[name] = child._orig_mod
+            module._modules[name] = getattr(child, "_orig_mod", child)
         module.__dict__["_compiled_call_impl"] = None
         for name, value in module.__dict__.items():
-            if isinstance(value, torch.Tensor) and self.known(value):
-                module.__dict__[name] = self.of(value)
-            elif isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
-                fakes = [self.of(item) if isinstance(item, torch.Tensor) and self.known(item) else item for item in value]
-                module.__dict__[name] = fakes if isinstance(value, list) else tuple(fakes)
+            if isinstance(value, torch.Tensor):
+                module.__dict__[name] = self._known_fake(value)
+            elif type(value) in (list, tuple) and any(isinstance(item, torch.Tensor) for item in value):
+                module.__dict__[name] = type(value)(map(self._known_fake, value))
 
 
 def _has_small_known_values(tensor: torch.Tensor) -> bool:

@@ -87,7 +87,7 @@ class Modules:
         self._note()
 
     def _note(self) -> None:
-        number = torch.autograd._get_sequence_nr()
+        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
         path = self._calls[-1].path if self._calls else None
         if self._numbers[-1] == number:
             self._paths[-1] = path
@@ -99,7 +99,7 @@ class Modules:
         """Of the op that runs now: of the running call, else of the node of autograd that runs."""
         if self._calls:
             return self._calls[-1].path
-        node = torch._C._current_autograd_node()
+        node: Any = torch._C._current_autograd_node()
         if node is None:
             return None
         variable = getattr(node, "variable", None)

@@ -26,7 +26,7 @@ def made_optimizer(given: Any, model: torch.nn.Module, fakes: Fakes) -> torch.op
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise RecordingError(f"optimizer(parameters) gives a torch.optim.Optimizer; here {type(optimizer).__name__}")
     if isinstance(optimizer, torch.optim.LBFGS):
-        raise RecordingError("LBFGS runs the model several times in a step, as often as the data ask: no step to record")
+        raise RecordingError("LBFGS runs the model as often in a step as the data ask: there is no step to record")
     for group in optimizer.param_groups:
         for key in ("foreach", "fused", "capturable"):
             if key in group:

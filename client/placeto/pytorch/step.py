@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from placeto.building import edges_of, escaped, give_paths, joined, names_of, nodes_of, path_of
 from placeto.errors import RecordingError
 from placeto.ops import BUFFER, INPUT, PARAMETER, STATE, Op, Output
-from placeto.pytorch.faking import Fakes
+from placeto.pytorch.devices import OneDevice
 from placeto.pytorch.failures import told
+from placeto.pytorch.faking import Fakes
 from placeto.pytorch.modules import Modules
 from placeto.pytorch.optimizers import made_optimizer
 from placeto.pytorch.tape import Tape, tensors_in
@@ -40,30 +40,6 @@ def record_step(
     step.run(inputs, after)
     whole = _kept_whole(model, no_split)
     return step.recording(name or type(model).__name__, batch, whole)
-
-
-class _OneDevice(TorchFunctionMode):
-    """Sends what a model makes or moves to the pretended device; no GPU is touched.
-
-    Dropout inside of attention is left out, since the kernels of GPUs have it within them; without this PyTorch would
-    take a long way that keeps the scores.
-    """
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if kwargs.get("device") is not None:
-            kwargs["device"] = torch.device("cpu")
-        name = getattr(func, "__name__", "")
-        if name == "scaled_dot_product_attention":
-            args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
-            kwargs.pop("dropout_p", None)
-        elif name == "multi_head_attention_forward" and not kwargs.get("need_weights", True):
-            args = (*args[:9], 0.0, *args[10:])
-        elif name == "cuda" and args and isinstance(args[0], torch.Tensor):
-            return args[0]
-        elif name == "to" and args[1:] and isinstance(args[1], (torch.device, str, int)):
-            args = (args[0], torch.device("cpu"), *args[2:])
-        return func(*args, **kwargs)
 
 
 class _Step:
@@ -93,9 +69,10 @@ class _Step:
             arguments, keywords = self.fakes.inside(_arguments(inputs))
             self._add_owned()
             self._add_inputs(arguments, keywords)
-            with told(self.modules), self.modules.followed(), _OneDevice(), self.fakes.mode:
+            with told(self.modules), self.modules.followed(), OneDevice(), self.fakes.mode:
                 if after is not None:
-                    keywords = {**keywords, "past_key_values": self._cache_after(self.fakes.inside(_arguments(after)))}
+                    name = "cache" if "cache" in _parameter_names(self.model.forward) else "past_key_values"
+                    keywords = {**keywords, name: self._cache_after(name, self.fakes.inside(_arguments(after)))}
                 if self.trains:
                     self._train(arguments, keywords)
                 else:
@@ -107,9 +84,9 @@ class _Step:
             for _ in range(self.accumulate):
                 self.tape.phase = "forward"
                 with self.tape:
-                    loss = self._loss_of(self.model(*arguments, **keywords), keywords)
+                    loss = self._loss_of(self.model(*arguments, **keywords))
                     self.tape.phase = "backward"
-                    loss.backward()
+                    loss.backward()  # type: ignore[no-untyped-call]
                 del loss
         self._place_gradients()
         if self.optimizer is not None:
@@ -124,7 +101,7 @@ class _Step:
         for parameter in self.model.parameters():
             parameter.grad = None
 
-    def _loss_of(self, out: Any, keywords: Any) -> torch.Tensor:
+    def _loss_of(self, out: Any) -> torch.Tensor:
         if self.loss is not None:
             with self.modules.called(self.loss_path):
                 loss = self.loss(out)
@@ -156,20 +133,20 @@ class _Step:
 
     def _add_inputs(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         names = _parameter_names(self.model.forward)
-        given = [(names[place] if place < len(names) else f"input_{place}", value) for place, value in enumerate(arguments)]
-        for name, value in (*given, *keywords.items()):
+        names += [f"input_{place}" for place in range(len(names), len(arguments))]
+        for name, value in (*zip(names, arguments, strict=False), *keywords.items()):
             leaves = tensors_in(torch.utils._pytree.tree_leaves(value), [])
             for number, tensor in enumerate(leaves):
                 if self.tape.holder(tensor) is None:
                     whole = escaped(name) if len(leaves) == 1 else f"{escaped(name)}/{number}"
                     self.tape.add_source(tensor, Op(INPUT, None, name=whole), persistent=False)
 
-    def _cache_after(self, call: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-        """The keys and values that a call leaves, as sources that stay on their devices."""
+    def _cache_after(self, name: str, call: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        """The keys and values that a call leaves; the recorded call finds them where it reads them."""
         with torch.no_grad():
-            cache = getattr(self.model(*call[0], **call[1]), "past_key_values", None)
+            cache = getattr(self.model(*call[0], **call[1]), name, None)
         if cache is None:
-            raise RecordingError("the call that after= describes gives no past_key_values")
+            raise RecordingError(f"the call that after= describes gives no {name}")
         return cache
 
     def _add_state(self, optimizer: torch.optim.Optimizer) -> None:
@@ -204,9 +181,8 @@ class _Step:
         kept_whole = [path for path, class_name in paths.items() if class_name in whole]
         nodes = nodes_of(ops, names, colocation_labels(ops, kept_whole, paths))
         graph: dict[str, Any] = {"name": name, "framework": "torch", "torch": torch.__version__}
-        for key, value in (("batch", batch), ("optimizer", self.optimizer_name)):
-            if value is not None:
-                graph[key] = value
+        given = (("batch", batch), ("optimizer", self.optimizer_name))
+        graph |= {key: value for key, value in given if value is not None}
         recording = Recording(graph, nodes, edges_of(ops, names), frozenset(PRODUCTS))
         graph["parameters"] = recording.parameters
         graph["flops"] = recording.flops()

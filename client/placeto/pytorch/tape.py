@@ -14,7 +14,7 @@ from placeto.ops import CONSTANT, OWNED, Op, Output
 from placeto.pytorch.faking import Fakes
 from placeto.pytorch.modules import Modules
 from placeto.work.light import light_flops
-from placeto.work.memory import bytes_accessed, tensor_bytes
+from placeto.work.memory import RESERVES, bytes_accessed, tensor_bytes
 from placeto.work.products import PRODUCTS
 
 _NOTE = "_placeto_note"
@@ -83,11 +83,11 @@ def tensors_in(values: Iterable[Any], found: list[torch.Tensor]) -> list[torch.T
     return found
 
 
-class Tape(TorchDispatchMode):
+class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes the ops while it is the innermost mode above that of the fake tensors."""
 
     def __init__(self, fakes: Fakes, modules: Modules) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.ops: list[Op] = []
         self.phase = "forward"
         self.paused = False
@@ -151,7 +151,7 @@ class Tape(TorchDispatchMode):
         if op.path is None and self.phase == "optimizer":
             op.path = self._path_of_sources(sources)
         self.ops.append(op)
-        self._order(op, reads, written)
+        self._order(op, written)
         made = self._take_outputs(op, results, written, held)
         if made or written:
             self._cost(op, signature, (args, kwargs, result), (reads, written, made))
@@ -181,7 +181,7 @@ class Tape(TorchDispatchMode):
         read.sort(key=lambda op: op.type not in OWNED)
         return next((op.path for op in read if op.path is not None), None)
 
-    def _order(self, op: Op, reads: list[torch.Tensor], written: list[torch.Tensor]) -> None:
+    def _order(self, op: Op, written: list[torch.Tensor]) -> None:
         """Who writes a storage comes after those who have read what it held."""
         direct = {source for source, _ in op.sources}
         before: set[int] = set()
@@ -244,6 +244,9 @@ class Tape(TorchDispatchMode):
             op.flops = PRODUCTS[signature.name](args, kwargs, result)
         else:
             op.flops = light_flops(signature.name, signature.pointwise, args, kwargs, result)
+        if signature.name in RESERVES:
+            output, times = RESERVES[signature.name]
+            op.output_bytes[output] = times * op.output_bytes[0]
         op.bytes_accessed = bytes_accessed(signature.name, reads, written, made)
         op.dtype = _arithmetic(reads, made)
 
@@ -265,7 +268,9 @@ def _address(tensor: torch.Tensor) -> int:
 
 
 def _reference(tensor: torch.Tensor) -> Any:
-    return StorageWeakRef(tensor.untyped_storage()) if tensor.layout is torch.strided else tensor
+    if tensor.layout is not torch.strided:
+        return tensor
+    return StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
 
 
 def _memory_bytes(tensor: torch.Tensor) -> int:

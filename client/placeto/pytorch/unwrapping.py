@@ -18,7 +18,7 @@ def unwrapped(model: object) -> torch.nn.Module:
     if not isinstance(model, torch.nn.Module):
         raise RecordingError(f"the model is a torch.nn.Module; here it is a {type(model).__name__}")
     if isinstance(model, torch.jit.ScriptModule):
-        raise RecordingError("a model of TorchScript has no modules that run in Python: record the one it was made from")
+        raise RecordingError("a model of TorchScript does not run in Python: record the one it was made from")
     for name, module in model.named_modules():
         where = name or type(module).__name__
         if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):

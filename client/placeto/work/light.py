@@ -10,8 +10,14 @@ from typing import Any
 Arguments = Sequence[Any]
 Formula = Callable[[Arguments, dict[str, Any], Any], "int | None"]
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 MOVES = frozenset(
-    """
+    _words(
+        """
     _copy_from _local_scalar_dense _pin_memory _reshape_copy _to_copy _unsafe_index
     _unsafe_masked_index _unsafe_view alias arange as_strided_scatter as_strided_copy bernoulli bernoulli_ block_diag
     cat channel_shuffle clone col2im complex concat constant_pad_nd contiguous copy copy_ cauchy_ detach_copy
@@ -30,7 +36,8 @@ MOVES = frozenset(
     upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d view_copy zero
     zero_ zeros zeros_like _fw_primal _conj_copy real_copy imag_copy view_as_real_copy view_as_complex_copy
     _sparse_coo_tensor_with_dims_and_tensors _coalesce _nested_view_from_buffer_copy to_dense
-    """.split()
+        """
+    )
 )
 """ops that only move or make values"""
 
@@ -40,7 +47,8 @@ EACH_OF_RESULT: dict[str, int] = {
     **dict.fromkeys(("silu", "silu_", "mish", "mish_", "hardswish", "hardswish_", "log_sigmoid_forward"), 5),
     **dict.fromkeys(("gelu", "gelu_"), 8),
     **dict.fromkeys(("silu_backward", "gelu_backward", "mish_backward"), 10),
-    **dict.fromkeys(("tanh_backward", "sigmoid_backward", "elu_backward", "softplus_backward", "hardswish_backward"), 3),
+    **dict.fromkeys(("tanh_backward", "sigmoid_backward", "elu_backward"), 3),
+    **dict.fromkeys(("softplus_backward", "hardswish_backward"), 3),
     **dict.fromkeys(("native_dropout_backward", "threshold_backward", "_prelu_kernel", "glu"), 2),
     **dict.fromkeys(("leaky_relu_backward", "hardtanh_backward", "hardsigmoid_backward", "logit_backward"), 2),
     **dict.fromkeys(("index_add", "index_add_", "scatter_add", "scatter_add_", "masked_scatter_backward"), 1),
@@ -59,7 +67,8 @@ EACH_OF_RESULT: dict[str, int] = {
 
 EACH_OF_FIRST: dict[str, int] = {
     **dict.fromkeys(
-        """
+        _words(
+            """
         sum mean amax amin max min argmax argmin aminmax prod any all cumsum cumprod cummax cummin _cummax_helper nansum
         trace count_nonzero nonzero histc bincount diff searchsorted median nanmedian mode equal argwhere
         cumsum_ cumprod_ logcumsumexp max_pool2d_with_indices_backward max_pool3d_with_indices_backward
@@ -70,7 +79,8 @@ EACH_OF_FIRST: dict[str, int] = {
         upsample_nearest2d_backward upsample_nearest3d_backward _upsample_nearest_exact1d_backward
         _upsample_nearest_exact2d_backward reflection_pad1d_backward reflection_pad2d_backward
         replication_pad1d_backward replication_pad2d_backward unfold_backward
-        """.split(),
+        """
+        ),
         1,
     ),
     **dict.fromkeys(("norm", "linalg_vector_norm", "var", "std", "var_mean", "std_mean", "mse_loss", "l1_loss"), 3),
@@ -83,18 +93,22 @@ EACH_OF_FIRST: dict[str, int] = {
     **dict.fromkeys(("_fused_rms_norm", "rms_norm", "_weight_norm_interface"), 5),
     **dict.fromkeys(("_weight_norm_interface_backward", "_fused_rms_norm_backward"), 10),
     **dict.fromkeys(
-        """
+        _words(
+            """
         native_layer_norm native_batch_norm native_group_norm _native_batch_norm_legit cudnn_batch_norm
         _native_batch_norm_legit_functional _native_batch_norm_legit_no_training _batch_norm_with_update
         _batch_norm_no_update batch_norm
-        """.split(),
+        """
+        ),
         8,
     ),
     **dict.fromkeys(
-        """
+        _words(
+            """
         native_layer_norm_backward native_batch_norm_backward native_group_norm_backward batch_norm_backward
         cudnn_batch_norm_backward
-        """.split(),
+        """
+        ),
         14,
     ),
     **dict.fromkeys(("_thnn_fused_lstm_cell", "_thnn_fused_gru_cell"), 6),
@@ -156,6 +170,11 @@ def _bag(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
     return int(arguments[1].numel() * arguments[0].shape[-1])
 
 
+def _bag_backward(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
+    """Each index adds a row of the gradient."""
+    return int(arguments[1].numel() * arguments[0].shape[-1])
+
+
 def _fused_adam(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
     return sum(_each(14, tensor) for tensor in arguments[0])
 
@@ -187,6 +206,7 @@ FORMULAS: dict[str, Formula] = {
     "topk": _largest,
     **dict.fromkeys(("_fft_r2c", "_fft_c2c", "_fft_c2r"), _transform),
     **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _bag),
+    **dict.fromkeys(("_embedding_bag_backward", "_embedding_bag_dense_backward"), _bag_backward),
     **dict.fromkeys(("_fused_adam_", "_fused_adamw_", "_fused_adam", "_fused_adamw"), _fused_adam),
     **dict.fromkeys(("_fused_sgd_", "_fused_sgd", "_fused_adagrad_"), _fused_sgd),
     **dict.fromkeys(("index_put", "index_put_", "_index_put_impl_", "_unsafe_index_put"), _accumulated),

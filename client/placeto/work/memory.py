@@ -4,19 +4,26 @@ from collections.abc import Iterable
 from typing import Any
 
 ROWS_OF_FIRST = frozenset(
-    ("embedding", "index_select", "gather", "index", "_unsafe_index", "take", "masked_select", "_embedding_bag")
-    + ("_embedding_bag_forward_only", "grid_sampler_2d")
+    (
+        *("embedding", "index_select", "gather", "index", "_unsafe_index", "take", "masked_select"),
+        *("_embedding_bag", "_embedding_bag_forward_only", "grid_sampler_2d"),
+    )
 )
 """ops that read of their first argument only what they give"""
 ROWS_OF_SELF = frozenset(
-    ("index_put_", "_index_put_impl_", "index_add_", "index_copy_", "scatter_", "scatter_add_", "index_fill_")
-    + ("masked_scatter_", "put_", "index_reduce_", "scatter_reduce_")
+    (
+        *("index_put_", "_index_put_impl_", "index_add_", "index_copy_", "index_fill_", "index_reduce_", "put_"),
+        *("scatter_", "scatter_add_", "scatter_reduce_", "masked_scatter_"),
+    )
 )
 """ops that write into their first argument only what their other arguments say"""
 OVERWRITES = frozenset(
     ("copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "log_normal_", "set_")
 )
 """ops that write their first argument and do not read it"""
+RESERVES = {"mkldnn_rnn_layer": (3, 6)}
+"""ops of which fake tensors hide what they keep for the backward pass: which output it is, and its size in sizes of the
+first output: the gates, the cell and the state of each step"""
 
 
 def tensor_bytes(tensor: Any) -> int:
@@ -44,6 +51,8 @@ def bytes_accessed(name: str, reads: Iterable[Any], written: Iterable[Any], resu
         written: Those among them that it writes in place.
         results: The tensors that it makes.
     """
+    if name.endswith("_like") or name.startswith("new_"):
+        return sum(map(distinct_bytes, results))
     inputs = list({id(tensor): tensor for tensor in reads}.values())
     overwritten = list(written)
     made = list(results)

@@ -1,6 +1,7 @@
 """FLOPs of the ops that multiply matrices: products, convolutions, attention. A multiply-add is two.
 
-A formula takes the op's arguments as PyTorch's dispatcher passes them, and its result. Additions of a bias do not count.
+A formula takes the op's arguments as PyTorch's dispatcher passes them, and its result. Adding a
+bias does not count.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +14,17 @@ Formula = Callable[[Arguments, dict[str, Any], Any], "int | None"]
 
 def _product(first: Any, second: Any) -> int:
     """`[..., m, k] @ [..., k, n]`, or vectors in place of either."""
-    columns = second.shape[-1] if second.dim() > 1 else 1
-    return int(2 * prod(first.shape) * columns)
+    columns: int = second.shape[-1] if second.dim() > 1 else 1
+    return 2 * prod(first.shape) * columns
 
 
 def _of_arguments(first: int) -> Formula:
     """A product of two arguments, the first of which is at `first`."""
-    return lambda arguments, _keywords, _out: _product(arguments[first], arguments[first + 1])
+
+    def formula(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
+        return _product(arguments[first], arguments[first + 1])
+
+    return formula
 
 
 def _linear(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
@@ -27,7 +32,7 @@ def _linear(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
 
 
 def _outer(_arguments: Arguments, _keywords: dict[str, Any], out: Any) -> int:
-    return 2 * int(out.numel())
+    return int(2 * out.numel())
 
 
 def _grouped(arguments: Arguments, _keywords: dict[str, Any], out: Any) -> int:
@@ -98,7 +103,8 @@ def _distance_backward(arguments: Arguments, _keywords: dict[str, Any], _out: An
 
 PRODUCTS: dict[str, Formula] = {
     **dict.fromkeys(("mm", "bmm", "matmul", "mv", "dot", "vdot", "_int_mm", "_scaled_mm"), _of_arguments(0)),
-    **dict.fromkeys(("addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addmv", "_addmm_activation"), _of_arguments(1)),
+    **dict.fromkeys(("addmm", "addmm_", "_addmm_activation", "addbmm", "addmv"), _of_arguments(1)),
+    **dict.fromkeys(("baddbmm", "baddbmm_"), _of_arguments(1)),
     **dict.fromkeys(("addr", "addr_", "outer", "ger"), _outer),
     "linear": _linear,
     **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm"), _grouped),
