@@ -123,12 +123,15 @@ class Dlrm(nn.Module):
         self.top = nn.Sequential(nn.Linear(width + pairs, 64), nn.ReLU(), nn.Linear(64, 1))
 
     def forward(self, dense: Tensor, indices: Tensor) -> Tensor:
-        x = self.bottom(dense)
-        rows = [table(indices[:, number]) for number, table in enumerate(self.tables)]
-        features = torch.stack([x, *rows], dim=1)
-        products = torch.bmm(features, features.transpose(1, 2))
+        rows = (table(indices[:, number]) for number, table in enumerate(self.tables))
+        features = torch.stack([self.bottom(dense), *rows], dim=1)
+        return self.top(torch.cat([features[:, 0], self.products(features)], dim=1))
+
+    @staticmethod
+    def products(features: Tensor) -> Tensor:
+        """Of each feature with each one before it."""
         i, j = torch.tril_indices(features.shape[1], features.shape[1], offset=-1)
-        return self.top(torch.cat([x, products[:, i, j]], dim=1))
+        return torch.bmm(features, features.transpose(1, 2))[:, i, j]
 
 
 class GraphNetwork(nn.Module):
@@ -141,9 +144,13 @@ class GraphNetwork(nn.Module):
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         for layer in (self.first, self.second):
-            messages = layer(x)
-            x = torch.zeros_like(messages).index_add(0, edges[1], messages[edges[0]])
+            x = self.sums(layer(x), edges)
         return x
+
+    @staticmethod
+    def sums(messages: Tensor, edges: Tensor) -> Tensor:
+        """Of the messages that reach each node."""
+        return torch.zeros_like(messages).index_add(0, edges[1], messages[edges[0]])
 
 
 class UNet(nn.Module):
@@ -187,11 +194,11 @@ class WithOwnGradient(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Linear(8, 8)
-        self.double = _Double()
+        self.doubled = _Double()
         self.last = nn.Linear(8, 8)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.last(self.double(self.first(x)))
+        return self.last(self.doubled(self.first(x)))
 
 
 class _Double(nn.Module):
@@ -223,4 +230,4 @@ class Convolutions(nn.Module):
 
 def total(out: Tensor) -> Tensor:
     """A loss of any output."""
-    return out.float().sum()
+    return functional.log_softmax(out.float(), dim=-1).mean()

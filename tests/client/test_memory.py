@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 from torch.utils import _pytree as pytree
-from transformers import GPT2Config, GPT2LMHeadModel, ViTConfig, ViTForImageClassification
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    ViTConfig,
+    ViTForImageClassification,
+)
 
 from tests.client import models
 from tests.client.twin import check, peak_bytes
@@ -126,23 +135,33 @@ def gpt() -> nn.Module:
 
 
 def vit() -> nn.Module:
-    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
-    return ViTForImageClassification(ViTConfig(**sizes, image_size=64))
+    return ViTForImageClassification(ViTConfig(**SIZES, image_size=64))
 
 
+def bert() -> nn.Module:
+    none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 0}
+    return BertForMaskedLM(BertConfig(**SIZES, vocab_size=500, **none))
+
+
+def llama() -> nn.Module:
+    return LlamaForCausalLM(LlamaConfig(**SIZES, vocab_size=500, num_key_value_heads=2))
+
+
+SIZES = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
 WORDS = torch.zeros(4, 64, dtype=torch.long)
 REAL: dict[str, tuple[Callable[[], nn.Module], Any]] = {
     "residual blocks": (lambda: models.Residuals(64, 4), torch.zeros(512, 64)),
     "checkpointed": (lambda: models.Residuals(64, 4, "plain"), torch.zeros(512, 64)),
     "convolutions": (models.Convolutions, torch.zeros(16, 3, 32, 32)),
     "LSTM cells": (models.Cells, torch.zeros(20, 64, 32)),
-    "WaveNet": (models.WaveNet, torch.zeros(8, 1, 1000)),
     "DLRM": (models.Dlrm, (torch.zeros(256, 13), torch.zeros(256, 4, 3, dtype=torch.long))),
-    "U-Net": (models.UNet, (torch.zeros(4, 3, 64, 64), torch.zeros(4, 16))),
+    "graph network": (models.GraphNetwork, (torch.zeros(400, 16), torch.zeros(2, 900, dtype=torch.long))),
     "LoRA": (models.Lora, torch.zeros(1024, 64)),
     "tied": (models.Tied, torch.zeros(64, 20, dtype=torch.long)),
     "GPT-2": (gpt, {"input_ids": WORDS, "labels": WORDS}),
-    "ViT": (vit, torch.zeros(8, 3, 64, 64)),
+    "ViT": (vit, torch.zeros(32, 3, 64, 64)),
+    "BERT": (bert, WORDS),
+    "Llama": (llama, {"input_ids": WORDS, "labels": WORDS}),
 }
 
 

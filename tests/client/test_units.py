@@ -95,7 +95,7 @@ def test_a_function_with_its_own_gradient_belongs_to_its_module() -> None:
     )
     check(recording)
     unit = labels(recording)
-    assert unit["double/sin"] == unit["double/mul"] == unit["double/backward_cos"] == "double"
+    assert unit["doubled/sin"] == unit["doubled/mul"] == unit["doubled/backward_cos"] == "doubled"
 
 
 def test_names_are_module_paths_with_odd_characters_escaped() -> None:
