@@ -40,7 +40,8 @@ def record_configuration(
     model = _model(path, dtype)
     model.train(trains)
     inputs = _inputs(model, batch, length, path)
-    name = path.stem if path.is_file() and path.stem != "config" else (path / "config.json").resolve().parent.name
+    folder = path if path.is_dir() else path.parent
+    name = path.stem if path.is_file() and path.stem != "config" else folder.resolve().name
     if trains:
         inputs.update(_labels(model, inputs, batch))
         return record(model, inputs, optimizer=torch.optim.AdamW, batch=batch, name=name)

@@ -122,6 +122,19 @@ def web_in_the_engine(source: PythonSource) -> Iterator[str]:
             yield f"{source.module}:{reach.line} imports {reach.name}"
 
 
+def ours_in_the_client(source: PythonSource) -> Iterator[str]:
+    """What the package placeto imports of ours, which people do not have, and of torch before it is used."""
+    for reach in source.imports():
+        if reach.name.partition(".")[0] in ("engine", "experiments", "setup", "webapp", "numpy"):
+            yield f"{source.module}:{reach.line} imports {reach.name}"
+    if ".pytorch" not in source.module:
+        for node in source.tree.body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.partition(".")[0] == "torch" or name.startswith("placeto.pytorch") for name in names):
+                yield f"{source.module}:{node.lineno} imports torch while it is imported"
+
+
 def environment_reads(source: PythonSource) -> Iterator[str]:
     """Every use of the process's environment."""
     for reach in [*source.attributes(), *source.imports()]:

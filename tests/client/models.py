@@ -180,11 +180,11 @@ class Doubled(torch.autograd.Function):
     """A function with a backward pass of its own."""
 
     @staticmethod
-    def forward(context: torch.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
+    def forward(_context: torch.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
         return x.sin() * 2
 
     @staticmethod
-    def backward(context: torch.autograd.function.FunctionCtx, gradient: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(_context: torch.autograd.function.FunctionCtx, gradient: Tensor) -> Tensor:
         return gradient.cos()
 
 

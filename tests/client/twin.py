@@ -12,6 +12,8 @@ def check(recording: Recording) -> None:
     edges = [(edge["source"], edge["target"], edge["output"]) for edge in recording.edges]
     assert len(set(edges)) == len(edges)
     data = {(source, target) for source, target, output in edges if output is not None}
+    targets = [place[target] for _, target, _ in edges]
+    assert targets == sorted(targets)
     for source, target, output in edges:
         assert place[source] < place[target], (source, target)
         assert output is None or 0 <= output < len(recording.nodes[place[source]]["output_bytes"])
@@ -48,7 +50,7 @@ def peak_bytes(recording: Recording) -> int:
                 memory[own], sizes[own], last[own] = own, node["output_bytes"][output], node["id"]
             else:
                 memory[own] = None if buffer == "persistent" else memory[buffer[0], buffer[1]]
-    for edge in sorted(recording.edges, key=lambda edge, at=_places(recording): at[edge["target"]]):  # type: ignore[misc]
+    for edge in recording.edges:  # in the order of their targets
         held = None if edge["output"] is None else memory[edge["source"], edge["output"]]
         if held is not None:
             last[held] = edge["target"]
@@ -62,10 +64,6 @@ def peak_bytes(recording: Recording) -> int:
         most = max(most, live + node.get("temporary_bytes", 0))
         live -= freed.get(node["id"], 0)
     return most
-
-
-def _places(recording: Recording) -> dict[str, int]:
-    return {node["id"]: number for number, node in enumerate(recording.nodes)}
 
 
 def labels(recording: Recording) -> dict[str, str | None]:

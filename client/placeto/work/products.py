@@ -14,8 +14,7 @@ Formula = Callable[[Arguments, dict[str, Any], Any], "int | None"]
 
 def _product(first: Any, second: Any) -> int:
     """`[..., m, k] @ [..., k, n]`, or vectors in place of either."""
-    columns: int = second.shape[-1] if second.dim() > 1 else 1
-    return 2 * prod(first.shape) * columns
+    return int(2 * prod(first.shape) * (second.shape[-1] if second.dim() > 1 else 1))
 
 
 def _of_arguments(first: int) -> Formula:
@@ -54,7 +53,8 @@ def _convolution(arguments: Arguments, _keywords: dict[str, Any], out: Any) -> i
 
 def _convolution_backward(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
     gradient, activation, weight, transposed, wanted = *arguments[:3], arguments[7], arguments[10]
-    return sum(wanted[:2]) * _convolution_of(activation if transposed else gradient, weight)
+    wanted_of_both: int = sum(wanted[:2])
+    return wanted_of_both * _convolution_of(activation if transposed else gradient, weight)
 
 
 def _attention_sizes(query: Any, key: Any, value: Any) -> tuple[int, int, int]:
