@@ -18,11 +18,12 @@ def check(recording: Recording) -> None:
         assert place[source] < place[target], (source, target)
         assert output is None or 0 <= output < len(recording.nodes[place[source]]["output_bytes"])
         assert output is not None or (source, target) not in data
+    known = set(edges)
     for node in recording.nodes:
-        _check_node(node, set(edges), place)
+        _check_node(node, known)
 
 
-def _check_node(node: dict[str, Any], edges: set[tuple[str, str, int | None]], place: dict[str, int]) -> None:
+def _check_node(node: dict[str, Any], edges: set[tuple[str, str, int | None]]) -> None:
     assert node["flops"] is None or 0 <= node["flops"] <= 10**18
     assert 0 <= node["bytes_accessed"] <= 10**15
     assert node.get("phase") in (None, "forward", "backward", "optimizer")

@@ -60,7 +60,9 @@ class _Signature:
             for position, argument in enumerate(func._schema.arguments)
             if argument.alias_info is not None and argument.alias_info.is_write
         ]
-        self.pointwise = torch.Tag.pointwise in func.tags
+        if torch.Tag.inplace_view in func.tags:  # it changes the shape of its argument, and no value
+            self.written = []
+        self.pointwise = torch.Tag.pointwise in func.tags or _is_pointwise(self.name)
         self.gives_nothing = not func._schema.returns and not self.written
         self.composite = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
 
@@ -71,6 +73,14 @@ class _Signature:
             value = arguments[position] if position < len(arguments) else keywords.get(name)
             tensors_in((value,), found)
         return found
+
+
+def _is_pointwise(name: str) -> bool:
+    """Whether the op of another name that this one is of, without `_foreach_` and `_`, is marked as element-wise."""
+    packet = getattr(torch.ops.aten, name.removeprefix("_foreach_").removesuffix("_"), None)
+    if packet is None:
+        return False
+    return any(torch.Tag.pointwise in getattr(packet, overload).tags for overload in packet.overloads())
 
 
 def tensors_in(values: Iterable[Any], found: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -58,6 +58,12 @@ EACH_OF_RESULT: dict[str, int] = {
     **dict.fromkeys(("upsample_bilinear2d", "_upsample_bilinear2d_aa", "grid_sampler_2d"), 8),
     **dict.fromkeys(("upsample_bilinear2d_backward", "_upsample_bilinear2d_aa_backward", "upsample_trilinear3d"), 16),
     **dict.fromkeys(("upsample_bicubic2d", "_upsample_bicubic2d_aa", "upsample_bicubic2d_backward"), 40),
+    **dict.fromkeys(("abs", "copysign", "floor_divide", "eq", "ne", "lt", "le", "gt", "ge", "threshold"), 1),
+    **dict.fromkeys(("gcd", "lcm", "heaviside", "__irshift__", "_masked_scale", "hann_window", "hamming_window"), 1),
+    **dict.fromkeys(("_add_relu", "hardshrink_backward", "softshrink_backward", "rrelu_with_noise_backward"), 2),
+    **dict.fromkeys(("grid_sampler_2d_backward", "grid_sampler_3d", "upsample_trilinear3d_backward"), 16),
+    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel", "_fake_quantize_per_tensor_affine"), 4),
+    **dict.fromkeys(("fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine_cachemask"), 4),
     "affine_grid_generator": 6,
     "cross": 3,
     "linalg_cross": 3,
@@ -78,17 +84,22 @@ EACH_OF_FIRST: dict[str, int] = {
         nll_loss2d_backward embedding_dense_backward embedding_backward upsample_nearest1d_backward
         upsample_nearest2d_backward upsample_nearest3d_backward _upsample_nearest_exact1d_backward
         _upsample_nearest_exact2d_backward reflection_pad1d_backward reflection_pad2d_backward
-        replication_pad1d_backward replication_pad2d_backward unfold_backward
+        replication_pad1d_backward replication_pad2d_backward unfold_backward adaptive_avg_pool1d adaptive_avg_pool2d
+        adaptive_avg_pool3d adaptive_avg_pool3d_backward max_pool2d_backward fractional_max_pool2d
+        fractional_max_pool2d_backward reflection_pad3d_backward replication_pad3d_backward unique_consecutive
+        segment_reduce _segment_reduce_backward _aminmax nonzero_static histogram embedding_renorm
         """
         ),
         1,
     ),
+    **dict.fromkeys(("dist", "binary_cross_entropy_with_logits", "multilabel_margin_loss_backward"), 3),
     **dict.fromkeys(("norm", "linalg_vector_norm", "var", "std", "var_mean", "std_mean", "mse_loss", "l1_loss"), 3),
     **dict.fromkeys(("mse_loss_backward", "smooth_l1_loss", "huber_loss", "smooth_l1_loss_backward"), 3),
     **dict.fromkeys(("huber_loss_backward", "soft_margin_loss", "nll_loss_nd"), 3),
     **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_backward", "multi_margin_loss"), 6),
     **dict.fromkeys(("multilabel_margin_loss_forward", "multi_margin_loss_backward", "soft_margin_loss_backward"), 6),
-    **dict.fromkeys(("_softmax", "_log_softmax", "_safe_softmax", "logsumexp", "_sparse_softmax"), 5),
+    **dict.fromkeys(("_softmax", "_log_softmax", "_safe_softmax", "logsumexp", "_masked_softmax"), 5),
+    **dict.fromkeys(("softmax", "log_softmax", "_logcumsumexp", "_masked_softmax_backward"), 5),
     **dict.fromkeys(("_softmax_backward_data", "_log_softmax_backward_data"), 4),
     **dict.fromkeys(("_fused_rms_norm", "rms_norm", "_weight_norm_interface"), 5),
     **dict.fromkeys(("_weight_norm_interface_backward", "_fused_rms_norm_backward"), 10),
@@ -217,6 +228,19 @@ FORMULAS: dict[str, Formula] = {
 }
 
 
+def _has_formula(name: str) -> bool:
+    return any(name in table for table in (FORMULAS, MOVES, EACH_OF_FIRST, EACH_OF_RESULT))
+
+
+def _of_lists(name: str, pointwise: bool, arguments: Arguments) -> int | None:
+    """An op on each of a list of tensors: for each element what the op on one tensor takes."""
+    name = name.removesuffix("_")
+    number = EACH_OF_FIRST.get(name, EACH_OF_RESULT.get(name, 1 if pointwise else None))
+    if name in MOVES:
+        number = 0
+    return None if number is None else sum(_each(number, tensor) for tensor in arguments[0])
+
+
 def light_flops(name: str, pointwise: bool, arguments: Arguments, keywords: dict[str, Any], out: Any) -> int | None:
     """FLOPs of an op that is no product, or None where there is no formula.
 
@@ -227,11 +251,15 @@ def light_flops(name: str, pointwise: bool, arguments: Arguments, keywords: dict
         keywords: Likewise.
         out: What it gave.
     """
+    if name.startswith("_foreach_"):
+        return _of_lists(name.removeprefix("_foreach_"), pointwise, arguments)
+    if not _has_formula(name) and _has_formula(name.removesuffix("_")):
+        name = name.removesuffix("_")
     if name in FORMULAS:
         return FORMULAS[name](arguments, keywords, out)
     if name in MOVES:
         return 0
-    first = first_tensor(list(arguments) + list(keywords.values()))
+    first = first_tensor([*arguments, *keywords.values()])
     if name in EACH_OF_FIRST:
         return _each(EACH_OF_FIRST[name], first)
     result = first_tensor(out)

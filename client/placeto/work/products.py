@@ -30,6 +30,23 @@ def _linear(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
     return int(2 * prod(arguments[0].shape) * arguments[1].shape[0])
 
 
+def _of_packed_weights(arguments: Arguments, _keywords: dict[str, Any], out: Any) -> int:
+    """Each result is a sum over the last dimension of the first argument, however the weights are packed."""
+    return int(2 * out.numel() * arguments[0].shape[-1])
+
+
+def _trilinear(arguments: Arguments, _keywords: dict[str, Any], _out: Any) -> int:
+    """`x A y` for each row, as in a layer of type Bilinear: the product of three tensors of one shape, summed.
+
+    Each of them has the size 1 in the dimensions that are named for it.
+    """
+    shapes = [list(tensor.shape) for tensor in arguments[:3]]
+    for shape, dimensions in zip(shapes, arguments[3:6], strict=True):
+        for dimension in sorted(dimensions):
+            shape.insert(dimension, 1)
+    return int(3 * prod(max(sizes) for sizes in zip(*shapes, strict=True)))
+
+
 def _outer(_arguments: Arguments, _keywords: dict[str, Any], out: Any) -> int:
     return int(2 * out.numel())
 
@@ -134,6 +151,9 @@ PRODUCTS: dict[str, Formula] = {
     ),
     "_flash_attention_forward": _packed_attention,
     "_efficient_attention_forward": _packed_attention,
+    **dict.fromkeys(("_weight_int8pack_mm", "_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu"), _of_packed_weights),
+    **dict.fromkeys(("_dyn_quant_matmul_4bit", "_mixed_dtypes_linear"), _of_packed_weights),
+    "_trilinear": _trilinear,
     "mkldnn_rnn_layer": _recurrence,
     "mkldnn_rnn_layer_backward": _recurrence_backward,
     "_cdist_forward": _distance,
