@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -33,7 +33,11 @@ OURS = "auto"
 METHODS = (*(name for name, method in PLACERS.items() if method.kind == SHIPPED), OURS)
 PREFILL, DECODE, TRAINING = "prefill", "decode", "training"
 GIB = 2**30
-LLAMA: dict[str, api.Json] = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "max_position_embeddings": 4096}
+LLAMA: dict[str, api.Json] = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "max_position_embeddings": 4096,
+}
 SIZES: Mapping[str, Mapping[str, api.Json]] = {
     "7B": LLAMA
     | {
@@ -179,7 +183,11 @@ def measure(kept: KeptResults, step: Recorded, report: ReportLine) -> None:
     for cluster in step.clusters:
         cells = {method: step.key(cluster, method) for method in METHODS}
         report(f"{step.model} {step.step} on {cluster}")
-        measure_cells_here(kept, cells, lambda method, cluster=cluster: row_of(prepared(), cluster, method), report)
+        measure_cells_here(kept, cells, partial(_measured, prepared, cluster), report)
+
+
+def _measured(prepare: Callable[[], api.PreparedGraph], cluster: str, method: str) -> dict[str, api.Json]:
+    return row_of(prepare(), cluster, method)
 
 
 def row_of(prepared: api.PreparedGraph, cluster_words: str, method: str) -> dict[str, api.Json]:
@@ -227,7 +235,7 @@ def page(rows: Sequence[Mapping[str, Any]], made: str) -> str:
         "For those who place a model with `device_map`, equal stages or a memory budget today.",
         f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}. Step times are simulated, op times follow from operations\n"
         "and bytes at the full figures of the kinds, so compare columns, not machines. Each rule has its own\n"
-        f"placement alone; Auto has {EVALUATIONS:,} evaluations, seed 0. Steps of one batch: a stream of micro-batches\n"
+        f"placement alone; Auto has {EVALUATIONS:,} evaluations, seed 0. Steps of one batch: micro-batches in flight\n"
         "would keep all devices at work, which these times do not show. A time with * does not fit in memory.",
     ]
     for step in dict.fromkeys((PREFILL, DECODE, TRAINING)):
