@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -122,8 +122,6 @@ class Recorded:
     clusters: tuple[str, ...]
     length: int = 1024
     dtype: str = "bfloat16"
-    also: tuple[str, ...] = field(default=())
-    """more arguments"""
 
     def key(self, cluster: str, method: str) -> Measurement:
         """What a row measures."""
