@@ -136,16 +136,21 @@ class Recorded:
             "evaluations": EVALUATIONS if method == OURS else 1,
         }
 
+    def record(self, out: Path) -> None:
+        """Record the step as the file `out`."""
+        config = out.with_name(f"{self.model}.json")
+        config.write_text(json.dumps(SIZES[self.model]))
+        kinds = {PREFILL: (), DECODE: ("--phase", "decode"), TRAINING: ("--train",)}
+        arguments = ("--batch", str(self.batch), "--length", str(self.length), "--dtype", self.dtype)
+        command = [sys.executable, "-m", "placeto", "record", "--hf", str(config), *arguments, *kinds[self.step]]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "client")}
+        subprocess.run([*command, "--out", str(out)], env=environment, check=True)  # noqa: S603  # our own words
+
     def prepare(self) -> api.PreparedGraph:
         """Record the step and read it."""
         with tempfile.TemporaryDirectory() as folder:
-            config, out = Path(folder) / f"{self.model}.json", Path(folder) / "step.json.gz"
-            config.write_text(json.dumps(SIZES[self.model]))
-            kinds = {PREFILL: (), DECODE: ("--phase", "decode"), TRAINING: ("--train",)}
-            arguments = ("--batch", str(self.batch), "--length", str(self.length), "--dtype", self.dtype)
-            command = [sys.executable, "-m", "placeto", "record", "--hf", str(config), *arguments, *kinds[self.step]]
-            environment = os.environ | {"PYTHONPATH": str(ROOT / "client")}
-            subprocess.run([*command, "--out", str(out)], env=environment, check=True)  # noqa: S603  # our own words
+            out = Path(folder) / "step.json.gz"
+            self.record(out)
             return api.prepare(out, api.suffix_of(out.name), lambda *_: None, api.Limits())
 
 

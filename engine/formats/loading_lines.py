@@ -26,9 +26,10 @@ def loading_lines(name: str, devices: Sequence[str]) -> str:
 def _of_device_map(name: str) -> Iterable[str]:
     """The numbers in the map are those of the machine's GPUs."""
     yield "import json, pathlib, placeto"
+    yield f"placeto.apply(model, {json.dumps(name)})  # the model that you recorded"
+    yield "# or, of Hugging Face, without placeto:"
     yield f"device_map = json.loads(pathlib.Path({json.dumps(name)}).read_text())"
-    yield "model = placeto.apply(model, device_map)  # the model that you recorded"
-    yield "# of Hugging Face: model = AutoModelForCausalLM.from_pretrained(folder, device_map=device_map)"
+    yield "model = AutoModelForCausalLM.from_pretrained(folder, device_map=device_map)"
 
 
 def _of_saved_model(name: str, devices: Sequence[str]) -> Iterable[str]:

@@ -1,7 +1,8 @@
 """Makes the pictures of README.md and docs/guide.md anew: `python -m tests.pictures [--out docs/images]`.
 
 It starts the application on a scratch folder, opens the shipped example, and takes pictures of its pages in a browser:
-still ones, and an animated one of the placement as it improves. It starts a comparison. Three minutes on two cores.
+still ones, and an animated one of the placement as it improves. It starts a comparison, and records and places two
+PyTorch models. Four minutes on two cores, with `client` on the Python path.
 """
 
 import argparse
@@ -12,9 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import placeto
+import torch
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
+from transformers import GPT2Config, GPT2LMHeadModel
 
+from experiments.elsewhere import PREFILL, Recorded
 from tests.supervisor.application import application
 from tests.supervisor.started import free_port
 
@@ -49,6 +54,7 @@ def main() -> int:
                 )
                 context.set_default_timeout(READY_MILLISECONDS)
                 take_all(context.new_page(), out)
+                take_recorded(context.new_page(), out, folder)
                 browser.close()
     return 0
 
@@ -79,6 +85,34 @@ def take_all(page: Page, out: Path) -> None:
     page.get_by_role("link", name="Example", exact=True).click()
     page.wait_for_url("**/projects/*/")
     take(page, out / "project-page.png")
+
+
+def take_recorded(page: Page, out: Path, folder: Path) -> None:
+    """Runs of two PyTorch models, from their recorded steps."""
+    gpt2, mixtral = folder / "gpt2.json.gz", folder / "mixtral.json.gz"
+    config = GPT2Config()  # the smallest of the published sizes
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(config)
+    tokens = torch.zeros(4, 512, dtype=torch.long)
+    inputs = {"input_ids": tokens, "labels": tokens}
+    placeto.record(model, inputs, optimizer=torch.optim.AdamW, batch=4).save(gpt2)
+    Recorded("8x7B", PREFILL, 4, ()).record(mixtral)
+    for path, devices, picture in (
+        (gpt2, "2xRTX4090+RTX3090", "pytorch-run.png"),
+        (mixtral, "4xRTX4090+4xRTX3090", "pytorch-mixtral.png"),
+    ):
+        page.goto("/")
+        page.locator("input[name=file]").set_input_files(path)
+        page.wait_for_url("**/graphs/*/")
+        page.get_by_label("As text", exact=True).fill(devices)
+        page.get_by_role("button", name="Start run").click()
+        page.wait_for_url("**/runs/*/")
+        expect(page.locator("[data-part=status]").first).to_have_attribute(
+            "data-status", "done", timeout=COMPARED_MILLISECONDS
+        )
+        page.reload()
+        expect(page.locator("[data-part=step]")).to_have_attribute("data-state", "ready", timeout=READY_MILLISECONDS)
+        take(page, out / picture)
 
 
 def compare(page: Page) -> None:
