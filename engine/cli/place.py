@@ -121,7 +121,8 @@ def _place(parsed: argparse.Namespace) -> int:
     require_variables(parsed.out, prepared)
     if _module_file(parsed) is not None:
         api.require_modules(prepared.origin)
-    if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT:
+    is_tensorflow = api.FORMATS[api.suffix_of(parsed.graph.name)].is_tensorflow
+    if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT and is_tensorflow:
         options = reading_options(parsed)
         api.require_saved_model(parsed.graph, api.suffix_of(parsed.graph.name), api.Limits(), options, print_progress)
     request = dataclasses.replace(
@@ -182,7 +183,7 @@ def _write_placed(
         options,
         short=parsed.short_devices,
     )
-    print_loading(parsed.out, [device.name for device in cluster.devices])
+    print_loading(parsed.out, parsed.graph, [device.name for device in cluster.devices])
 
 
 MEASURED_STEPS = 5

@@ -30,6 +30,8 @@ class Format:
     read: str
     write: str = ""
     """empty: only the placement itself is written from such a file"""
+    placed: tuple[str, ...] = ()
+    """suffixes of the files that `write` makes, the usual one first"""
     options: tuple[str, ...] = ()
     """fields of `ReadingOptions` that apply to it"""
     is_tensorflow: bool = False

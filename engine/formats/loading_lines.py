@@ -1,12 +1,14 @@
-"""Lines of Python that load a placed file, with TensorFlow or PyTorch, on somebody's devices."""
+"""Lines of Python that load a placed file, with TensorFlow, PyTorch or ONNX Runtime, on somebody's devices."""
 
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from engine.formats.onnx.layers import layers_of, session_settings
+
 DEVICE_MAP = ".device_map.json"
-LOADED_FORMATS = (".zip", ".pb", DEVICE_MAP)
-"""endings of the names of files that the lines load: a SavedModel, a GraphDef, a device map of a PyTorch model"""
+LOADED_FORMATS = (".zip", ".pb", ".onnx", DEVICE_MAP)
+"""endings of the names of files that the lines load: a SavedModel, a GraphDef, an ONNX model, a PyTorch device map"""
 PREFIX = "/device:"
 
 
@@ -19,8 +21,18 @@ def loading_lines(name: str, devices: Sequence[str]) -> str:
     if name.endswith(DEVICE_MAP):
         lines = _of_device_map(name)
     else:
-        lines = _of_saved_model(name, devices) if PurePath(name).suffix == ".zip" else _of_graphdef(name, devices)
+        made = {".zip": _of_saved_model, ".pb": _of_graphdef, ".onnx": _of_onnx}[PurePath(name).suffix]
+        lines = made(name, devices)
     return "\n".join(lines) + "\n"
+
+
+def _of_onnx(name: str, devices: Sequence[str]) -> Iterable[str]:
+    settings = json.dumps(session_settings(layers_of(devices)))
+    yield "import onnxruntime"
+    yield "options = onnxruntime.SessionOptions()"
+    yield f'options.add_session_config_entry("session.layer_assignment_settings", {settings})'
+    yield "providers = onnxruntime.get_available_providers()  # a device that is missing is replaced by the CPU"
+    yield f"session = onnxruntime.InferenceSession({json.dumps(name)}, options, providers=providers)"
 
 
 def _of_device_map(name: str) -> Iterable[str]:

@@ -8,7 +8,9 @@ from typing import Any
 from engine.errors import GraphError, shortened
 from engine.formats.format import Format
 
+GRAPHDEFS = (".pb", ".pbtxt")
 OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
+OF_ONNX = ("batch_size", "input_shapes", "trips", "sizes")
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
 WITH_TAGS = ("tags", *WITH_SIGNATURE)
 
@@ -18,6 +20,7 @@ FORMATS = {
         "engine.formats.graphdef:check",
         "engine.formats.graphdef:read",
         "engine.formats.graphdef:write",
+        GRAPHDEFS,
         OF_ANY_GRAPH,
         is_tensorflow=True,
     ),
@@ -26,6 +29,7 @@ FORMATS = {
         "engine.formats.text:check",
         "engine.formats.text:read",
         "engine.formats.text:write",
+        GRAPHDEFS,
         WITH_TAGS,
         is_tensorflow=True,
     ),
@@ -34,6 +38,7 @@ FORMATS = {
         "engine.formats.meta_graph:check",
         "engine.formats.meta_graph:read",
         "engine.formats.meta_graph:write",
+        GRAPHDEFS,
         WITH_SIGNATURE,
         is_tensorflow=True,
     ),
@@ -42,8 +47,17 @@ FORMATS = {
         "engine.formats.saved_model.saved_model:check",
         "engine.formats.saved_model.saved_model:read",
         "engine.formats.saved_model.saved_model:write",
+        (".zip", *GRAPHDEFS),
         WITH_TAGS,
         is_tensorflow=True,
+    ),
+    ".onnx": Format(
+        "ONNX model",
+        "engine.formats.onnx.reader:check",
+        "engine.formats.onnx.reader:read",
+        "engine.formats.onnx.writer:write",
+        (".onnx", ".zip"),
+        OF_ONNX,
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
     ".json.gz": Format(
@@ -59,7 +73,6 @@ WEIGHTS = (
 )
 UNPACK = "unpack it and upload the graph in it; zip the folder of a SavedModel"
 CONVERSIONS = {
-    ".onnx": "convert it to a SavedModel, for example with onnx2tf, and zip its folder",
     ".tflite": "upload the model that it was converted from: a SavedModel (.zip) or a GraphDef (.pb)",
     ".h5": KERAS,
     ".hdf5": KERAS,

@@ -17,7 +17,7 @@ from engine.child.parent import (
     require_size,
     run_in_child,
 )
-from engine.errors import GraphError
+from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing
 from engine.formats.reading import AS_IT_IS, STEPS, order_of, source_of
@@ -55,16 +55,25 @@ def write_placed(
     if not row.write:
         what = f"{row.words} holds no GraphDef"
         raise GraphError(what, where=suffix, allowed="the placement as JSON", field="file")
-    if destination.suffix == SAVED_MODEL_SUFFIX != suffix:
-        raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
-    if destination.suffix != SAVED_MODEL_SUFFIX:
-        require_suffix(destination.suffix, destination)
+    if row.is_tensorflow:
+        _require_tensorflow_suffix(destination, suffix)
+    elif destination.suffix not in row.placed:
+        what = f"a placed {row.words} ends in {' or '.join(row.placed)}"
+        raise GraphError(what, where=shortened(destination.name), allowed=", ".join(row.placed), field="file")
     require_size(source, limits)
     placing = Placing(device_of_op, destination.suffix, short, keep_pins)
     order = order_of(source, suffix, options, limits) | {"placing": dataclasses.asdict(placing)}
     limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)  # as reading, which is a part of it
     with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING, reads=(source,)) as (_, folder):
         publish(folder / PLACED_FILE, destination)
+
+
+def _require_tensorflow_suffix(destination: Path, suffix: str) -> None:
+    """Raise GraphError unless `destination` is a GraphDef, or a SavedModel of a SavedModel."""
+    if destination.suffix == SAVED_MODEL_SUFFIX != suffix:
+        raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
+    if destination.suffix != SAVED_MODEL_SUFFIX:
+        require_suffix(destination.suffix, destination)
 
 
 def require_saved_model(

@@ -21,6 +21,7 @@ MUTATORS: dict[str, Sequence[Mutator]] = {
     ".pb": wire_messages.MUTATORS,
     ".meta": wire_messages.MUTATORS,
     ".pbtxt": token_texts.MUTATORS,
+    ".onnx": wire_messages.MUTATORS,
     ".zip": zip_archives.MUTATORS,
     ".json": json_texts.MUTATORS,
     ".safetensors": safetensors_files.MUTATORS,

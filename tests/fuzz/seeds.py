@@ -13,6 +13,7 @@ from engine.clusters.parsing import parse_cluster
 from tests.engine.costs.step_stats_samples import CPU, GPU, device, output, run_metadata, stats, temporary
 from tests.engine.formats import container_samples
 from tests.engine.formats.graphdef_samples import CALL_IN_TEXT
+from tests.engine.onnx import models
 from tests.engine.policies.small_policies import card_with_a_misfit, small_policy
 from tests.fuzz.inputs import CLUSTER, GRAPH, POLICY, Input
 from tests.webapp.graph_files import graphdef, measured_times, node_link
@@ -59,6 +60,10 @@ def seeds_by_hand() -> list[Input]:
         Input(GRAPH, ".pbtxt", META_GRAPH_IN_TEXT.encode(), made="text MetaGraphDef"),
         Input(GRAPH, ".pbtxt", SAVED_MODEL_IN_TEXT.encode(), fields={"tags": "serve"}, made="text SavedModel"),
         Input(GRAPH, ".zip", _saved_model(), made="hand zip"),
+        Input(
+            GRAPH, ".onnx", _encoder(), fields={"sizes": "sequence=7"}, made="BERT"
+        ),
+        Input(GRAPH, ".onnx", models.branches().SerializeToString(), fields={"batch_size": "4"}, made="branches"),
         Input(GRAPH, ".json", node_link(), made="tree"),
         Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),
         Input(POLICY, ".safetensors", small_policy().to_bytes(), made="policy"),
@@ -89,6 +94,10 @@ def _built(folder: Path) -> Iterator[Input]:
     options = {"signature": "train", "input_shapes": "train_x=16,8"}
     yield Input(GRAPH, ".zip", module, fields=options, made="module, train")
     yield Input(GRAPH, ".zip", _zipped(folder / "keras", "exported/"), fields={"batch_size": "32"}, made="keras")
+
+
+def _encoder() -> bytes:
+    return models.bert(1, 16, 2, 30).SerializeToString()
 
 
 def _zipped(folder: Path, inside: str = "") -> bytes:

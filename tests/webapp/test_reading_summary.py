@@ -333,4 +333,4 @@ def test_every_format_has_words() -> None:
     for suffix in api.FORMATS:
         assert format_words(suffix) != suffix
         assert format_words(suffix) in formats_sentence(api.FORMATS)
-    assert format_words(".onnx") == ".onnx"
+    assert format_words(".tflite") == ".tflite"

@@ -292,9 +292,9 @@ def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
 
 def test_an_unknown_suffix_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
-        GraphError, match=r"\Aa file ending in .onnx; convert it to .*; allowed: .pb, .pbtxt, .meta, .zip, .json\Z"
+        GraphError, match=r"\Aa file ending in .h5; load it .*; allowed: .pb, .pbtxt, .meta, .zip, .onnx, .json\Z"
     ):
-        check_upload(tmp_path / "upload.onnx", ".onnx", LIMITS)
+        check_upload(tmp_path / "upload.h5", ".h5", LIMITS)
 
 
 def test_a_text_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Reads and writes ONNX files (`.onnx`). Runs in a child."""

@@ -1,0 +1,102 @@
+"""Reads an ONNX file (`.onnx`). Runs in a child.
+
+The weights may lie in other files: their lengths and types are in the model, and no other file is opened.
+"""
+
+import numpy as np
+
+from engine.child.parent import ReportProgress
+from engine.costs.cost_model import GraphWithShapes
+from engine.costs.onnx.dimensions import Dimensions
+from engine.costs.onnx.estimating import OnnxCosts
+from engine.costs.onnx.walk import Findings, walked
+from engine.formats.format import ReadFile, SourceFile
+from engine.formats.graphdef import INLINING, READING
+from engine.formats.onnx.functions import with_functions_inlined
+from engine.formats.open_inputs import MOST_LISTED, OpenInput
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.onnx.model_messages import read_model
+from engine.graphs.onnx.onnx_graph import ABSENT, INPUT, OnnxGraph, onnx_graph
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import OPEN_LENGTH
+
+
+def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Read the whole model; its open inputs. Raises GraphError, SettingsError."""
+    report_progress(READING, 0, 0)
+    graph = onnx_graph(with_functions_inlined(read_model(source.path.read_bytes())))
+    return open_inputs_of(graph, source)
+
+
+def open_inputs_of(graph: OnnxGraph, source: SourceFile) -> tuple[OpenInput, ...]:
+    """The inputs of which the file and the options leave lengths open."""
+    names = [graph.values[op.outputs[0]].name for op in graph.ops if op.type == INPUT and op.node is None]
+    types = {
+        graph.values[op.outputs[0]].name: graph.values[op.outputs[0]].declared
+        for op in graph.ops
+        if op.node is None and op.type == INPUT
+    }
+    dimensions = Dimensions(types, source.options)
+    found = []
+    for name in names:
+        lengths = dimensions.of_input(name).lengths
+        if lengths is not None and None in lengths:
+            found.append(OpenInput(name, tuple(OPEN_LENGTH if length is None else length for length in lengths)))
+    return tuple(found[:MOST_LISTED])
+
+
+def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
+    """The graph and its estimated costs. Raises GraphError, LimitError, SettingsError."""
+    report_progress(READING, 0, 0)
+    model = read_model(source.path.read_bytes())
+    report_progress(INLINING, 0, 0)
+    model = with_functions_inlined(model)
+    onnx = onnx_graph(model)
+    walk = walked(onnx, source.options)
+    graph = computation_graph(onnx, walk, source.path.stem)
+    costs = OnnxCosts(onnx, walk)
+    origin = Origin(
+        format=source.suffix,
+        options=source.options.to_json(),
+        feeds=tuple(op.name for op in onnx.ops if op.type == INPUT and op.node is None),
+        fetches=tuple(dict.fromkeys(_makers(onnx, onnx.regions[0].results))),
+    )
+    return ReadFile(GraphWithShapes(graph, options=source.options), costs, origin, held=costs.held())
+
+
+def _makers(onnx: OnnxGraph, values: list[int]) -> list[str]:
+    return [onnx.ops[onnx.values[value].op].name for value in values if onnx.values[value].op != ABSENT]
+
+
+def computation_graph(onnx: OnnxGraph, walk: Findings, name: str) -> ComputationGraph:
+    """The ops of the model and their edges.
+
+    An op whose result follows from shapes and constants stays on the device of its first consumer; others need nothing
+    of it, and it needs only lengths.
+    """
+    edges: list[tuple[int, int, int]] = []
+    first_consumer: dict[int, int] = {}
+    for source, target, output in onnx.edges():
+        if walk.is_folded[source]:
+            if first_consumer.setdefault(source, target) != target:
+                continue
+        elif walk.is_folded[target]:
+            output = CONTROL
+        edges.append((source, target, output))
+    pairs = list(first_consumer.items())
+    pairs += [(container, op) for op in range(len(onnx.ops)) for container in onnx.containers_of(op)]
+    columns = np.array(list(dict.fromkeys(edges)), dtype=np.int32).reshape(-1, 3)
+    together = np.array(sorted({tuple(sorted(pair)) for pair in pairs}), dtype=np.int32).reshape(-1, 2)
+    count = len(onnx.ops)
+    return ComputationGraph(
+        name=name,
+        op_names=tuple(op.name for op in onnx.ops),
+        op_types=tuple(op.type for op in onnx.ops),
+        edge_source=columns[:, 0].copy(),
+        edge_target=columns[:, 1].copy(),
+        edge_output=columns[:, 2].copy(),
+        devices=("",) * count,
+        colocation=((),) * count,
+        back_edges=np.empty((0, 2), dtype=np.int32),
+        must_colocate=together,
+    )

@@ -1,0 +1,1 @@
+"""ONNX models: read, costed, placed, written and run."""
