@@ -14,6 +14,7 @@ from webapp.projects.models import Project
 from webapp.stored_paths import stored_path
 
 SAVED_MODEL_SUFFIX = ".zip"
+ONNX_SUFFIX = ".onnx"
 
 
 class Graph(StagedJob):
@@ -118,6 +119,11 @@ class Graph(StagedJob):
     def is_saved_model(self) -> bool:
         """Whether its file is a SavedModel, so that a placed SavedModel can be written."""
         return self.suffix == SAVED_MODEL_SUFFIX
+
+    @property
+    def is_onnx(self) -> bool:
+        """Whether its file is an ONNX model, so that a placed ONNX model and its stages can be written."""
+        return self.suffix == ONNX_SUFFIX
 
     @property
     def is_recording(self) -> bool:

@@ -14,6 +14,8 @@ const DOWNLOAD_WORDS = [
   ["placed.pb", "Placed GraphDef (.pb)"],
   ["placed.pbtxt", "Placed GraphDef as text (.pbtxt)"],
   ["placed.zip", "Placed SavedModel (.zip)"],
+  ["placed.onnx", "Placed ONNX model (.onnx)"],
+  ["placed-stages.zip", "Stages for ONNX Runtime (.zip)"],
 ];
 
 export class KeptList {

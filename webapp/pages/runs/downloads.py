@@ -29,6 +29,8 @@ from webapp.runs.sessions import prepared_and_cluster_of
 
 PLACED_SAVED_MODEL = "placed.zip"
 PLACED_GRAPHDEF = "placed.pb"
+PLACED_ONNX = "placed.onnx"
+PLACED_STAGES = "placed-stages.zip"
 DEVICE_MAP = "model.device_map.json"
 MOST_WRITINGS = 2
 """placed graphs that are written at a time, each by a process of its own"""
@@ -38,6 +40,7 @@ NOTHING_YET = "This run has found no placement that fits the devices' memory; th
 NO_SIMPLEST = "This run has no simplest placement: it still works, it failed, or an older version made it."
 NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
 """with the format's words"""
+NO_ONNX = "This graph was not uploaded as an ONNX model, so there is none to write; download the placement as JSON."
 NO_MODULES = "This graph is no recording of a PyTorch model, so it has no modules to map to devices."
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
 _writings = threading.BoundedSemaphore(MOST_WRITINGS)
@@ -91,7 +94,9 @@ def refusal_of(graph: Graph, name: str) -> str | None:
     """Why the graph cannot be written as `name`; None if it can."""
     if api.module_file_of(name) is not None:
         return None if graph.is_recording else NO_MODULES
-    if name.startswith("placed") and not graph.format.write:
+    if name in (PLACED_ONNX, PLACED_STAGES):
+        return None if graph.is_onnx else NO_ONNX
+    if name.startswith("placed") and not graph.format.is_tensorflow:
         return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL
@@ -110,9 +115,9 @@ class Loading:
 
 
 def loading_of(run: Run, *, simplest: bool) -> Loading | None:
-    """How the placed SavedModel is loaded, or without one the GraphDef or device map; None where none is written."""
+    """How the placed SavedModel is loaded, or without one the GraphDef, ONNX model or device map; None where none is written."""
     graph = run.graph
-    loaded = (PLACED_SAVED_MODEL, PLACED_GRAPHDEF, DEVICE_MAP)
+    loaded = (PLACED_SAVED_MODEL, PLACED_GRAPHDEF, PLACED_ONNX, DEVICE_MAP)
     name = next((each for each in loaded if refusal_of(graph, each) is None), None)
     if name is None:
         return None
@@ -199,6 +204,8 @@ REPORT = "report.json"
 NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | BinaryIO]]] = {
     PLACED_GRAPHDEF: ("application/octet-stream", _placed),
     PLACED_SAVED_MODEL: ("application/zip", _placed),
+    PLACED_ONNX: ("application/octet-stream", _placed),
+    PLACED_STAGES: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),
     **{f"model{suffix}": ("application/json", _module_file) for suffix in api.MODULE_FILES},
