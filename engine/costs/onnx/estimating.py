@@ -1,7 +1,7 @@
 """The costs of an ONNX model's ops: operations and bytes by op type, element type and shapes; nothing is run."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,16 @@ from engine.costs.layers import HeldParameters
 from engine.costs.onnx import contributed, light, products
 from engine.costs.onnx.execution import MisfitError, OnnxCount, OnnxExecution, OnnxTraffic
 from engine.costs.onnx.known import ValueFacts
-from engine.costs.onnx.walk import Findings
+from engine.costs.onnx.walk import Findings, walked
+from engine.costs.tensorflow.notes import notes_of
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.onnx.onnx_graph import ABSENT, INITIALIZER, OnnxGraph, Op
 from engine.graphs.onnx.tensors import FLOATS, SMALL_FLOATS, SMALL_INTEGERS
+from engine.graphs.reading_options import ReadingOptions
 
+TRIED_BATCH = 8
+"""the batch size of the trial that shows how much a batch size would help"""
 MOST_WORK = 2**62
 """operations, or bytes, of one execution"""
 OF_FORESTS = "ai.onnx.ml"
@@ -60,7 +64,7 @@ class OnnxCosts:
     def __init__(self, graph: OnnxGraph, walk: Findings) -> None:
         self._graph, self._walk = graph, walk
 
-    def costs_of(self, _graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
+    def costs_of(self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
         """The costs on each of the catalogue's `kinds`."""
         report_progress(ESTIMATING, 0, 0)
         works = [self._work(number, op) for number, op in enumerate(self._graph.ops)]
@@ -93,7 +97,22 @@ class OnnxCosts:
             loops=tuple(self._loop_rows()),
             branches=tuple(self._branch_rows(taken)),
             sizes=(*self._walk.dimensions, *self._walk.sizes.values()),
+            batch_helps=self._helped(graph.options, unknown),
+            notes=tuple(notes_of(self._assumed(), 0, too_many=False)),
         )
+
+    def _assumed(self) -> list[str]:
+        """Names of the loops whose trips nobody knows."""
+        return [self._graph.ops[op].name for op, (_, source) in self._walk.loops.items() if source == "assumed"]
+
+    def _helped(self, options: ReadingOptions, unknown: NDArray[np.uint8]) -> tuple[int, ...]:
+        """Number of ops whose unknown cost a batch size makes known, and number of all such ops; empty if it is 0."""
+        if options.batch_size is not None or not unknown.any():
+            return ()
+        tried = OnnxCosts(self._graph, walked(self._graph, replace(options, batch_size=TRIED_BATCH)))
+        left = sum(tried._work(number, op).unknown > 0 for number, op in enumerate(self._graph.ops))
+        count = int(np.count_nonzero(unknown))
+        return (count - left, count) if left < count else ()
 
     def _work(self, number: int, op: Op) -> _Work:
         """The work of one execution of an op, and why it is unknown, if it is."""

@@ -30,18 +30,13 @@ def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInpu
 
 def open_inputs_of(graph: OnnxGraph, source: SourceFile) -> tuple[OpenInput, ...]:
     """The inputs of which the file and the options leave lengths open."""
-    names = [graph.values[op.outputs[0]].name for op in graph.ops if op.type == INPUT and op.node is None]
-    types = {
-        graph.values[op.outputs[0]].name: graph.values[op.outputs[0]].declared
-        for op in graph.ops
-        if op.node is None and op.type == INPUT
-    }
-    dimensions = Dimensions(types, source.options)
+    inputs = [graph.values[op.outputs[0]] for op in graph.ops if op.type == INPUT and op.node is None]
+    dimensions = Dimensions({value.name: value.declared for value in inputs}, source.options)
     found = []
-    for name in names:
-        lengths = dimensions.of_input(name).lengths
+    for value in inputs:
+        lengths = dimensions.of_input(value.name).lengths
         if lengths is not None and None in lengths:
-            found.append(OpenInput(name, tuple(OPEN_LENGTH if length is None else length for length in lengths)))
+            found.append(OpenInput(value.name, tuple(OPEN_LENGTH if length is None else length for length in lengths)))
     return tuple(found[:MOST_LISTED])
 
 
@@ -50,8 +45,8 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     report_progress(READING, 0, 0)
     model = read_model(source.path.read_bytes())
     report_progress(INLINING, 0, 0)
-    model = with_functions_inlined(model)
-    onnx = onnx_graph(model)
+    inlined = with_functions_inlined(model)
+    onnx = onnx_graph(inlined)
     walk = walked(onnx, source.options)
     graph = computation_graph(onnx, walk, source.path.stem)
     costs = OnnxCosts(onnx, walk)
@@ -59,9 +54,15 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
         format=source.suffix,
         options=source.options.to_json(),
         feeds=tuple(op.name for op in onnx.ops if op.type == INPUT and op.node is None),
+        notes=() if inlined is model else (_inlined_note(len(model.functions)),),
         fetches=tuple(dict.fromkeys(_makers(onnx, onnx.regions[0].results))),
     )
     return ReadFile(GraphWithShapes(graph, options=source.options), costs, origin, held=costs.held())
+
+
+def _inlined_note(count: int) -> str:
+    whose = "A function of the model is" if count == 1 else f"{count} functions of the model are"
+    return f"{whose} replaced by the nodes in {'it' if count == 1 else 'them'}, in the placed file too."
 
 
 def _makers(onnx: OnnxGraph, values: list[int]) -> list[str]:

@@ -23,7 +23,7 @@ def changed(change: Callable[[ModelProto], object]) -> bytes:
     """The good model after `change`."""
     model = good()
     change(model)
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def nested(depth: int) -> bytes:
@@ -37,7 +37,7 @@ def nested(depth: int) -> bytes:
         graph = helper.make_graph([node], "g", [], [helper.make_empty_tensor_value_info("out")])
     graph.input.append(helper.make_tensor_value_info("data", FLOAT, [2]))
     graph.input.append(helper.make_tensor_value_info("flag", TensorProto.BOOL, []))
-    return helper.make_model(graph).SerializeToString()
+    return bytes(helper.make_model(graph).SerializeToString())
 
 
 def named(node: NodeProto, name: str) -> None:
@@ -80,11 +80,11 @@ def functions(*calls: tuple[str, str], count: int = 1) -> bytes:
         model.functions.append(helper.make_function("own", name, ["x"], [f"y{count}"], nodes, opsets))
     model.opset_import.append(helper.make_opsetid("own", 1))
     model.graph.node.append(helper.make_node(calls[0][0], ["data"], ["called"], domain="own"))
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
-def body(**more: int) -> NodeProto:
-    """A Loop without a body, or with `count` of them."""
+def loop_without_body() -> NodeProto:
+    """A Loop that lacks its attribute."""
     return helper.make_node("Loop", ["", "", "data"], ["looped"])
 
 
@@ -95,7 +95,7 @@ def loop(results: int) -> NodeProto:
 
 
 def cut(share: float) -> bytes:
-    content = good().SerializeToString()
+    content = bytes(good().SerializeToString())
     return content[: int(len(content) * share)]
 
 
@@ -231,7 +231,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "bodies 60 deep": (lambda: deeply_nested(60), DAMAGED),
     "a loop without a body": (
-        lambda: changed(lambda m: m.graph.node.append(body())),
+        lambda: changed(lambda m: m.graph.node.append(loop_without_body())),
         "op 2 (Loop): it needs one graph body and has 0; allowed: one",
     ),
     "a body that gives nothing that is there": (

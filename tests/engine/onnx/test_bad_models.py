@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def test_ops_of_other_domains_are_listed(tmp_path: Path) -> None:
 def misfits() -> dict[str, Callable[[Builder], str]]:
     """Ops whose inputs or attributes do not fit."""
 
-    def node(op_type: str, *shapes: tuple[int, ...], **attributes: object) -> Callable[[Builder], str]:
+    def node(op_type: str, *shapes: tuple[int, ...], **attributes: Any) -> Callable[[Builder], str]:
         def build(model: Builder) -> str:
             inputs = [model.input(f"i{index}", shape) for index, shape in enumerate(shapes)]
             return model.node(op_type, *inputs, **attributes)
@@ -206,7 +207,8 @@ def test_texts_sequences_and_optional_values(tmp_path: Path) -> None:
     sequence = model.node("SequenceConstruct", data, data)
     model.node("SequenceAt", sequence, model.integers([0]))
     made = model.model(model.node("StringNormalizer", text), model.node("SequenceLength", sequence))
-    reasons = {name: why for name, _, why in read(made, tmp_path).summary()["unknown"]}  # type: ignore[union-attr, misc]
+    rows = cast(list[list[str]], read(made, tmp_path).summary()["unknown"])
+    reasons = {name: why for name, _, why in rows}
     assert reasons["text"] == "its output is text, whose length is unknown"
     assert reasons["StringNormalizer"] == "its output is text, whose length is unknown"
     assert reasons["SequenceConstruct"] == "its output is a list or another value of unknown size"

@@ -31,7 +31,7 @@ MOST_ROWS = 500
 """rows of a table, folded ones included"""
 SOURCES = (
     ("measured", "Measured", "in steps that were traced"),
-    ("estimated", "Estimated", "by TensorFlow's cost model"),
+    ("estimated", "Estimated", "from operations and bytes"),
     ("given", "Given", "in the file"),
     ("bounded", "Bounded", "estimated for the largest sizes that the data can have"),
     ("unknown", "Unknown", "counted as nothing"),
