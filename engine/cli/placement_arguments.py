@@ -63,7 +63,7 @@ def _require_tensorflow_name(out: Path, graph: Path, fetches: Sequence[str]) -> 
     if out.suffix == SAVED_MODEL_FORMAT != api.suffix_of(graph.name):
         what = "only of a SavedModel (.zip) a placed SavedModel can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")
-    if out.suffix == ONNX_FORMAT:
+    if out.suffix == ONNX_FORMAT and api.suffix_of(graph.name) != SAVED_MODEL_FORMAT:
         what = "only of an ONNX model (.onnx) a placed ONNX model can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")
 

@@ -49,7 +49,8 @@ AS_IT_IS = ReadingOptions()
 LOADED_FIRST = (
     "engine.costs.tensorflow.estimating",
     "engine.graphs.tensorflow.inlining",
-    "engine.formats.saved_model.saved_model",
+    "engine.formats.zipped",
+    "engine.formats.onnx.reader",
     "engine.formats.node_link.reader",
     "engine.graphs.tensorflow.op_table:registered_ops",
 )

@@ -27,7 +27,6 @@ from engine.graphs.tensorflow.graphdef_messages import require_suffix
 
 SAVED_MODEL_SUFFIX = ".zip"
 WRITING, CHECKING = "writing the placed graph", "checking that a SavedModel can be written"
-SAVED_MODELS = "engine.formats.saved_model.saved_model"
 NO_SAVED_MODEL = "a placed SavedModel can only be written from a SavedModel"
 
 
@@ -72,7 +71,7 @@ def _require_tensorflow_suffix(destination: Path, suffix: str) -> None:
     """Raise GraphError unless `destination` is a GraphDef, or a SavedModel of a SavedModel."""
     if destination.suffix == SAVED_MODEL_SUFFIX != suffix:
         raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
-    if destination.suffix != SAVED_MODEL_SUFFIX:
+    if destination.suffix not in format_of(suffix).placed:
         require_suffix(destination.suffix, destination)
 
 
@@ -107,7 +106,7 @@ def require_saved_model(
 
 def require_saved_model_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """Make all but the SavedModel itself."""
-    function(f"{SAVED_MODELS}:require_writable")(source_of(order), folder, report_progress)
+    function("engine.formats.zipped:require_writable")(source_of(order), folder, report_progress)
     return {}, {}
 
 

@@ -73,8 +73,9 @@ class Graph(StagedJob):
 
     @property
     def format(self) -> api.Format:
-        """The format of its file."""
-        return api.FORMATS[self.suffix]
+        """The format of its file; of an archive, once it is read, that of the graph in it."""
+        found = self.summary.get("format") if isinstance(self.summary, dict) else None
+        return api.FORMATS[ONNX_SUFFIX if found == ONNX_SUFFIX else self.suffix]
 
     @property
     def source_path(self) -> Path:
@@ -118,12 +119,12 @@ class Graph(StagedJob):
     @property
     def is_saved_model(self) -> bool:
         """Whether its file is a SavedModel, so that a placed SavedModel can be written."""
-        return self.suffix == SAVED_MODEL_SUFFIX
+        return self.suffix == SAVED_MODEL_SUFFIX and not self.is_onnx
 
     @property
     def is_onnx(self) -> bool:
         """Whether its file is an ONNX model, so that a placed ONNX model and its stages can be written."""
-        return self.suffix == ONNX_SUFFIX
+        return self.format is api.FORMATS[ONNX_SUFFIX]
 
     @property
     def is_recording(self) -> bool:

@@ -10,6 +10,7 @@ from engine.costs.cost_model import GraphWithShapes
 from engine.costs.onnx.dimensions import Dimensions
 from engine.costs.onnx.estimating import OnnxCosts
 from engine.costs.onnx.walk import Findings, walked
+from engine.errors import SettingsError
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.graphdef import INLINING, READING
 from engine.formats.onnx.functions import with_functions_inlined
@@ -18,14 +19,29 @@ from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.onnx.model_messages import read_model
 from engine.graphs.onnx.onnx_graph import ABSENT, INPUT, OnnxGraph, onnx_graph
 from engine.graphs.origin import Origin
-from engine.graphs.reading_options import OPEN_LENGTH
+from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions
+
+SUFFIX = ".onnx"
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
     """Read the whole model; its open inputs. Raises GraphError, SettingsError."""
+    return check_content(source.path.read_bytes(), source, report_progress)
+
+
+def check_content(content: bytes, source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
+    """Check a model that was in any container, as `check` does."""
     report_progress(READING, 0, 0)
-    graph = onnx_graph(with_functions_inlined(read_model(source.path.read_bytes())))
-    return open_inputs_of(graph, source)
+    require_options(source.options)
+    return open_inputs_of(onnx_graph(with_functions_inlined(read_model(content))), source)
+
+
+def require_options(options: ReadingOptions) -> None:
+    """Raise SettingsError for options of a SavedModel or a GraphDef."""
+    given = {"signature": options.signature, "tags": options.tags is not None, "fetches": options.fetches}
+    for field, is_given in given.items():
+        if is_given:
+            raise SettingsError(f"an ONNX model has no {field}", where=field, allowed="none", field=field)
 
 
 def open_inputs_of(graph: OnnxGraph, source: SourceFile) -> tuple[OpenInput, ...]:
@@ -42,8 +58,14 @@ def open_inputs_of(graph: OnnxGraph, source: SourceFile) -> tuple[OpenInput, ...
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its estimated costs. Raises GraphError, LimitError, SettingsError."""
+    return read_content(source.path.read_bytes(), source, report_progress)
+
+
+def read_content(content: bytes, source: SourceFile, report_progress: ReportProgress) -> ReadFile:
+    """Read a model that was in any container, as `read` does."""
     report_progress(READING, 0, 0)
-    model = read_model(source.path.read_bytes())
+    require_options(source.options)
+    model = read_model(content)
     report_progress(INLINING, 0, 0)
     inlined = with_functions_inlined(model)
     onnx = onnx_graph(inlined)
@@ -51,7 +73,7 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     graph = computation_graph(onnx, walk, source.path.stem)
     costs = OnnxCosts(onnx, walk)
     origin = Origin(
-        format=source.suffix,
+        format=SUFFIX,
         options=source.options.to_json(),
         feeds=tuple(op.name for op in onnx.ops if op.type == INPUT and op.node is None),
         notes=() if inlined is model else (_inlined_note(len(model.functions)),),

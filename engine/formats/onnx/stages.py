@@ -16,7 +16,7 @@ from engine.graphs.onnx.onnx_graph import OnnxGraph, is_constant, read_by
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ModelStage:
     """A part of a model."""
 
     device: str
@@ -26,7 +26,7 @@ class Stage:
     outputs: tuple[str, ...]
 
 
-def stages_of(model: ModelProto, onnx: OnnxGraph, walk: Findings, device_of_op: Mapping[str, str]) -> list[Stage]:
+def stages_of(model: ModelProto, onnx: OnnxGraph, walk: Findings, device_of_op: Mapping[str, str]) -> list[ModelStage]:
     """The stages in an order in which they can run. Raises GraphError where the type of a tensor between is unknown."""
     device_of_node = {id(op.node): device_of_op[op.name] for op in onnx.ops if op.node is not None}
     types = {value.name: known for value, known in zip(onnx.values, walk.known, strict=True)}
@@ -60,7 +60,7 @@ class _Cut:
                 self._readers.setdefault(name, set()).add(id(node))
         self._results = [each.name for each in graph.output]
 
-    def stage(self, level: int, device: str, nodes: Sequence[NodeProto]) -> Stage:
+    def stage(self, level: int, device: str, nodes: Sequence[NodeProto]) -> ModelStage:
         """The model of these nodes. Raises GraphError."""
         own = {id(node) for node in nodes}
         made = {name for node in nodes for name in node.output if name}
@@ -82,7 +82,7 @@ class _Cut:
         model = ModelProto()
         model.CopyFrom(_without_graph(self._model))
         model.graph.CopyFrom(graph)
-        return Stage(device, level, model, tuple(inputs), tuple(outputs))
+        return ModelStage(device, level, model, tuple(inputs), tuple(outputs))
 
     def _is_initialised(self, name: str) -> bool:
         return name in self._tensors or name in self._sparse

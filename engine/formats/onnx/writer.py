@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto
 
 from engine.child.parent import ReportProgress
 from engine.costs.onnx.walk import walked
-from engine.errors import PlacementError, shortened
+from engine.errors import GraphError, PlacementError, shortened
 from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing, SourceFile
 from engine.formats.graphdef import READING
@@ -20,7 +20,7 @@ from engine.formats.onnx.functions import with_functions_inlined
 from engine.formats.onnx.layers import CPU, layers_of, session_settings
 from engine.formats.onnx.reader import computation_graph
 from engine.formats.onnx.scripts import CHECK_PLACEMENT, RUN_STAGES
-from engine.formats.onnx.stages import Stage, stages_of
+from engine.formats.onnx.stages import ModelStage, stages_of
 from engine.formats.saved_model.archive import new_entry
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.device_string import parse_device_string
@@ -31,14 +31,26 @@ from engine.graphs.onnx.onnx_graph import OnnxGraph, onnx_graph
 ANNOTATION = "layer_ann"
 """the key of a node's metadata that ONNX Runtime reads"""
 STAGES_SUFFIX = ".zip"
+SUFFIXES = (".onnx", STAGES_SUFFIX)
+"""of the files that are written"""
 SETTINGS_KEY = "placeto.layer_assignment_settings"
 """the key of the model's metadata with the option of the session"""
 
 
 def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
     """Write the model with its devices; to `.zip` its stages too. Raises PlacementError, GraphError, SettingsError."""
+    write_content(source.path.read_bytes(), source, placing, folder, report_progress)
+
+
+def write_content(
+    content: bytes, source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress
+) -> None:
+    """Write a model that was in any container, as `write` does."""
+    if placing.suffix not in SUFFIXES:
+        what = f"an ONNX model holds no GraphDef, so no {placing.suffix} can be written"
+        raise GraphError(what, allowed=", ".join(SUFFIXES), field="file")
     report_progress(READING, 0, 0)
-    model = with_functions_inlined(read_model(source.path.read_bytes()))
+    model = with_functions_inlined(read_model(content))
     onnx = onnx_graph(model)
     walk = walked(onnx, source.options)
     require_placement(computation_graph(onnx, walk, source.path.stem), placing.device_of_op)
@@ -54,7 +66,7 @@ def _content(model: ModelProto) -> bytes:
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def _write_stages(path: Path, model: ModelProto, stages: Sequence[Stage], layers: Mapping[str, str]) -> None:
+def _write_stages(path: Path, model: ModelProto, stages: Sequence[ModelStage], layers: Mapping[str, str]) -> None:
     """Write an archive of the model, its stages, the session's options and two scripts."""
     rows: list[Json] = []
     with zipfile.ZipFile(path, "w") as archive:

@@ -20,6 +20,7 @@ from engine.number_words import bytes_words
 SAVED_MODEL_FILE = "saved_model.pb"
 SAVED_MODEL_TEXT = "saved_model.pbtxt"
 """its text form; TensorFlow reads it where the binary one is missing"""
+ONNX_SUFFIX = ".onnx"
 VARIABLES_INDEX = "variables/variables.index"
 """the index of the other files of variables; TensorFlow reads none of them without it"""
 ARCHIVE = "a zip archive of a SavedModel's folder"
@@ -93,25 +94,53 @@ class SavedModelArchive:
                 sink.write(piece)
 
     def _pieces(self, entry: zipfile.ZipInfo, most_bytes: int) -> Iterator[bytes]:
-        """The entry's content, piece by piece. Raises an error if its size differs from the claimed one."""
-        _require_claims(entry, most_bytes)
-        size = 0
-        with self._archive.open(entry) as stream:
-            while piece := stream.read(CHUNK_BYTES):
-                size += len(piece)
-                yield piece
-        if size != entry.file_size:
-            where = shortened(entry.filename)
-            raise zipfile.BadZipFile(f"{where} has {size} bytes and claims {entry.file_size}")
+        return _pieces(self._archive, entry, most_bytes)
 
 
 @contextmanager
 def opened_archive(path: Path) -> Iterator[SavedModelArchive]:
     """Open the SavedModel in `path` and check its entries. Raises GraphError, LimitError, also while it is used."""
+    with _opened(path) as archive:
+        yield SavedModelArchive(archive)
+
+
+def onnx_model_in(path: Path, most_bytes: int) -> bytes | None:
+    """The one ONNX model in an archive that holds no SavedModel; None where it holds no ONNX model.
+
+    Other files in it, such as the model's weights, are not read. Raises GraphError, LimitError.
+    """
+    with _opened(path) as archive:
+        entries = archive.infolist()
+        _require_decent(entries)
+        if _entries_named(entries, SAVED_MODEL_FILE) or _entries_named(entries, SAVED_MODEL_TEXT):
+            return None
+        found = [entry for entry in entries if entry.filename.lower().endswith(ONNX_SUFFIX) and not entry.is_dir()]
+        if len(found) > 1:
+            names = ", ".join(shortened(entry.filename) for entry in found[:3])
+            raise GraphError(f"the archive has several ONNX models: {names}", allowed="one", field="file")
+        return b"".join(_pieces(archive, found[0], most_bytes)) if found else None
+
+
+def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int) -> Iterator[bytes]:
+    """The entry's content, piece by piece. Raises an error if its size differs from the claimed one."""
+    _require_claims(entry, most_bytes)
+    size = 0
+    with archive.open(entry) as stream:
+        while piece := stream.read(CHUNK_BYTES):
+            size += len(piece)
+            yield piece
+    if size != entry.file_size:
+        where = shortened(entry.filename)
+        raise zipfile.BadZipFile(f"{where} has {size} bytes and claims {entry.file_size}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open the archive in `path`. Raises GraphError, LimitError, also while it is used."""
     _require_directory(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            yield SavedModelArchive(archive)
+            yield archive
     except _DAMAGES as fault:
         if isinstance(fault, OSError) and fault.errno in NO_ROOM:
             raise

@@ -13,9 +13,13 @@ from onnx import ModelProto, TensorProto, helper
 from engine.child.parent import Limits, no_progress
 from engine.costs.costs import CostSource
 from engine.errors import GraphError, SettingsError
+from engine.formats import zipped
+from engine.formats.format import PLACED_FILE, Placing, SourceFile
+from engine.formats.onnx import writer
 from engine.formats.reading import check_upload, prepare
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
+from tests.engine.formats.container_samples import archive
 from tests.engine.onnx.bad_models import BAD, changed, good, weight
 from tests.engine.onnx.building import Builder, without_data
 from tests.engine.onnx.reading import check_here, read_here
@@ -277,3 +281,57 @@ def test_a_changed_weight_is_read(tmp_path: Path) -> None:
     """The file of which most bad ones are made is good."""
     assert read(changed(lambda model: weight(model)), tmp_path).graph.op_count == 3
     assert without_data("w", 1, [2]).dims == [2]
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        (["a.onnx", "b/c.onnx"], "the archive has several ONNX models: a.onnx, b/c.onnx; allowed: one"),
+        (["../model.onnx"], "../model.onnx: the entry climbs out of the archive's folder; allowed: plain files"),
+        (["/etc/model.onnx"], "/etc/model.onnx: the entry has an absolute path; allowed: plain files"),
+        (
+            ["weights.bin"],
+            "the archive has no saved_model.pb, neither at its top nor in the one folder there",
+        ),
+        (["bad.onnx"], "the file is not an ONNX model, or it is cut short or damaged; allowed: an ONNX model"),
+    ],
+)
+def test_archives_that_are_refused(entries: list[str], sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    content = good().SerializeToString()
+    path.write_bytes(archive(*((name, b"bad" if name.startswith("bad") else content) for name in entries)))
+    for attempt in (check_here, read_here):
+        with pytest.raises(GraphError) as refused:
+            attempt(path)
+        assert str(refused.value).startswith(sentence)
+
+
+def test_a_model_zipped_with_its_weights_is_read_and_written(tmp_path: Path) -> None:
+    """Its weights are not read, whatever they are; it goes out as the model alone does."""
+    model = good()
+    weight(model)
+    path = tmp_path / "model.zip"
+    path.write_bytes(archive(("m/model.onnx", model.SerializeToString()), ("m/weights.bin", b"\0" * 10**6)))
+    assert check_here(path) == {"open_inputs": []}
+    found = read_here(path)
+    assert (found.origin.format, found.graph.op_names) == (".onnx", ("data", "MatMul", "Relu"))
+    alone = tmp_path / "model.onnx"
+    alone.write_bytes(model.SerializeToString())
+    placement = dict.fromkeys(found.graph.op_names, "/device:GPU:0")
+    contents = []
+    for source, written in ((path, zipped.write), (alone, writer.write)):
+        file = SourceFile(source, source.suffix, 2**28)
+        written(file, Placing(placement, ".onnx", short=False, keep_pins=False), tmp_path, no_progress)
+        contents.append((tmp_path / PLACED_FILE).read_bytes())
+    assert contents[0] == contents[1]
+    with pytest.raises(GraphError, match=r"an ONNX model holds no GraphDef, so no \.pb can be written"):
+        file = SourceFile(path, ".zip", 2**28)
+        zipped.write(file, Placing(placement, ".pb", short=False, keep_pins=False), tmp_path, no_progress)
+
+
+@pytest.mark.parametrize("options", [{"signature": "s"}, {"tags": ("serve",)}, {"fetches": ("Relu",)}])
+def test_options_of_other_formats_are_refused(options: dict[str, Any], tmp_path: Path) -> None:
+    [field] = options
+    with pytest.raises(SettingsError) as refused:
+        read(good(), tmp_path, ReadingOptions(**options))
+    assert str(refused.value) == f"{field}: an ONNX model has no {field}; allowed: none"

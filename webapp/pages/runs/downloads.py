@@ -115,7 +115,7 @@ class Loading:
 
 
 def loading_of(run: Run, *, simplest: bool) -> Loading | None:
-    """How the placed SavedModel is loaded, or without one the GraphDef, ONNX model or device map; None where none is written."""
+    """How the placed SavedModel is loaded, or the GraphDef, ONNX model or device map in its place; None without any."""
     graph = run.graph
     loaded = (PLACED_SAVED_MODEL, PLACED_GRAPHDEF, PLACED_ONNX, DEVICE_MAP)
     name = next((each for each in loaded if refusal_of(graph, each) is None), None)
