@@ -96,7 +96,7 @@ def parsed(data: bytes, name: str = "graph") -> NodeLinkGraph:
     `data` is bounded by the caller; its depth and number of values are bounded here before they are read. Raises
     GraphError, CostError.
     """
-    return _graph_of(read_json(data, most_values=MOST_VALUES, error=GraphError, field="file"), name)
+    return graph_of(read_json(data, most_values=MOST_VALUES, error=GraphError, field="file"), name)
 
 
 def read_nodelink(data: bytes, name: str = "graph") -> tuple[ComputationGraph, Costs]:
@@ -105,7 +105,11 @@ def read_nodelink(data: bytes, name: str = "graph") -> tuple[ComputationGraph, C
     return found.graph, found.costs
 
 
-def _graph_of(root: Json, name: str) -> NodeLinkGraph:
+def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
+    """What node-link JSON that has been parsed holds, or another format's file put into that form.
+
+    Raises GraphError, CostError.
+    """
     nodes, edges, about = _parts(root)
     own_name, framework = optional_text(about, "graph", "name"), _framework(about)
     with_work = any(map(has_work, nodes))
