@@ -60,9 +60,7 @@ def seeds_by_hand() -> list[Input]:
         Input(GRAPH, ".pbtxt", META_GRAPH_IN_TEXT.encode(), made="text MetaGraphDef"),
         Input(GRAPH, ".pbtxt", SAVED_MODEL_IN_TEXT.encode(), fields={"tags": "serve"}, made="text SavedModel"),
         Input(GRAPH, ".zip", _saved_model(), made="hand zip"),
-        Input(
-            GRAPH, ".onnx", _encoder(), fields={"sizes": "sequence=7"}, made="BERT"
-        ),
+        Input(GRAPH, ".onnx", _encoder(), fields={"sizes": "sequence=7"}, made="BERT"),
         Input(GRAPH, ".onnx", models.branches().SerializeToString(), fields={"batch_size": "4"}, made="branches"),
         Input(GRAPH, ".json", node_link(), made="tree"),
         Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),

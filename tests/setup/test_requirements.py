@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from setup.__main__ import ROOT
 from tests.borders.python_source import PythonSource
 
-OURS = {"engine", "experiments", "manage", "setup", "tests", "webapp"}
+OURS = {"engine", "experiments", "manage", "placeto", "setup", "tests", "webapp"}
 TYPES_ALONE = {"_typeshed"}
 """what type checkers know and no process imports"""
 WITHOUT_IMPORT = {
