@@ -153,6 +153,8 @@ class Recorded:
             return api.prepare(out, api.suffix_of(out.name), lambda *_: None, api.Limits())
 
 
+VISION = (("ResNet-152", 64), ("ConvNeXt-L", 32), ("ViT-H", 16), ("Swin-L", 32), ("RegNet-Y-128GF", 16))
+"""model, batch"""
 UNEVEN = "2xRTX4090+2xRTX3090"
 STEPS = (
     Recorded("7B", PREFILL, 4, ("2xRTX4090", UNEVEN)),
@@ -291,8 +293,6 @@ def _summed_up(rows: Sequence[Mapping[str, Any]]) -> str:
         words = f"{len(known) - len(fitting)} of {len(known)} placements do not fit"
         if gains:
             least, most, middle = (100 * share for share in (min(gains), max(gains), float(np.median(gains))))
-            words += (
-                f"; where they do, Auto's step is {least:.1f} to {most:.0f} % shorter, {middle:.1f} % in the median"
-            )
+            words += f"; where they do, Auto takes {least:.1f} to {most:.0f} % shorter, {middle:.1f} % in the median"
         lines.append(f"- {PLACERS[method].label}: {words}.")
     return lines[0] + "\n\n" + "\n".join(lines[1:])

@@ -44,7 +44,7 @@ def test_a_second_call_measures_nothing_and_no_rule_is_faster_than_auto(chains: 
             assert not row["fits"] or row["step_time_us"] >= own[OURS]["step_time_us"] - 1e-6
     even = next(row for row in rows if row["cluster"] == TIGHT and row["method"] == "even_layers")
     assert not even["fits"] and f"{even['step_time_us'] / 1e3:.1f}*" in page
-    assert "- Even layers: 1 of 2 placements do not fit; where they do, Auto's step is " in page
+    assert "- Even layers: 1 of 2 placements do not fit; where they do, Auto takes " in page
 
 
 def test_the_steps_name_models_with_sizes_and_clusters_that_exist() -> None:
