@@ -84,3 +84,5 @@ class Origin:
     SavedModel, or was not checked"""
     framework: str = ""
     """one of `FRAMEWORKS`: the library of which the graph is a recording"""
+    beside: tuple[str, ...] = ()
+    """outermost scopes of a recording that are no modules of the model, such as a loss of its own"""

@@ -181,6 +181,8 @@ class _Step:
         kept_whole = [path for path, class_name in paths.items() if class_name in whole]
         nodes = nodes_of(ops, names, colocation_labels(ops, kept_whole, paths))
         graph: dict[str, Any] = {"name": name, "framework": "torch", "torch": torch.__version__}
+        if self.loss is not None:
+            graph["beside"] = [self.loss_path]
         given = (("batch", batch), ("optimizer", self.optimizer_name))
         graph |= {key: value for key, value in given if value is not None}
         recording = Recording(graph, nodes, edges_of(ops, names), frozenset(PRODUCTS))

@@ -29,7 +29,7 @@ def device_map_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArr
     """
     require_modules(prepared.origin)
     names = torch_devices(cluster)
-    tree = ModuleTree.of(prepared.graph, device_of_op.tolist())
+    tree = ModuleTree.of(prepared, device_of_op.tolist())
     _require_whole(tree)
     return {path_of(each.path): names[next(iter(each.devices))] for each in tree.whole()}
 
@@ -79,7 +79,7 @@ def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mappin
     """
     index_of_name = {name: index for index, name in enumerate(torch_devices(cluster))}
     device_of_path = {path: _device(path, value, index_of_name) for path, value in device_map.items()}
-    return completed(prepared.graph, _by_module(prepared.graph, device_of_path))
+    return completed(prepared.graph, _by_module(prepared, device_of_path))
 
 
 def completed(graph: ComputationGraph, found: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -109,12 +109,13 @@ def _device(path: str, value: Json, index_of_name: Mapping[Json, int]) -> int:
     return index_of_name[name]
 
 
-def _by_module(graph: ComputationGraph, device_of_path: Mapping[str, int]) -> NDArray[np.int32]:
+def _by_module(prepared: PreparedGraph, device_of_path: Mapping[str, int]) -> NDArray[np.int32]:
     """[ops] the device of the longest path in the map, `UNPLACED` without one. Raises PlacementError."""
+    graph = prepared.graph
     found = np.full(graph.op_count, UNPLACED, dtype=np.int32)
     used: set[str] = set()
     device_of_parts: dict[tuple[str, ...], int] = {}
-    for op, parts in enumerate(module_paths(graph)):
+    for op, parts in enumerate(module_paths(graph, prepared.origin.beside)):
         if parts is None:
             continue
         if parts not in device_of_parts:

@@ -1,13 +1,14 @@
 """The module paths of a recording's ops: `h/0/attn/addmm` is an op of the module `h.0.attn`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.origin import Origin
+from engine.prepared import PreparedGraph
 
 HELD: Final = frozenset({"parameter", "buffer"})
 """types of ops that stand for a tensor of a module, which has a path of its own"""
@@ -32,10 +33,15 @@ def path_of(parts: Sequence[str]) -> str:
     return ".".join(part.replace("%2F", "/").replace("%25", "%") for part in parts)
 
 
-def module_paths(graph: ComputationGraph) -> list[tuple[str, ...] | None]:
-    """[ops] the module of each, or of a parameter or buffer its own path; None for ops that belong to no module."""
+def module_paths(graph: ComputationGraph, beside: Collection[str]) -> list[tuple[str, ...] | None]:
+    """[ops] the module of each, or of a parameter or buffer its own path; None for ops that belong to no module.
+
+    `beside` are the outermost scopes that are no modules.
+    """
     return [
-        None if op_type in BESIDE else tuple(name.split("/")[: None if op_type in HELD else -1])
+        None
+        if op_type in BESIDE or name.partition("/")[0] in beside
+        else tuple(name.split("/")[: None if op_type in HELD else -1])
         for name, op_type in zip(graph.op_names, graph.op_types, strict=True)
     ]
 
@@ -63,10 +69,10 @@ class ModuleTree:
     children: "dict[str, ModuleTree]" = field(default_factory=dict)
 
     @staticmethod
-    def of(graph: ComputationGraph, device_of_op: Sequence[int]) -> "ModuleTree":
+    def of(prepared: PreparedGraph, device_of_op: Sequence[int]) -> "ModuleTree":
         """The modules of a graph whose ops lie on `device_of_op`, [ops]."""
-        root, turns = ModuleTree(), _turns(graph)
-        for op, path in enumerate(module_paths(graph)):
+        root, turns = ModuleTree(), _turns(prepared.graph)
+        for op, path in enumerate(module_paths(prepared.graph, prepared.origin.beside)):
             if path is not None:
                 root.add(path, turns[op], device_of_op[op])
         return root

@@ -35,7 +35,7 @@ def stages_of(prepared: PreparedGraph, device_of_op: NDArray[np.integer]) -> lis
     Raises GraphError for a graph without modules, PlacementError where a later module returns to a device.
     """
     require_modules(prepared.origin)
-    tree = ModuleTree.of(prepared.graph, device_of_op.tolist())
+    tree = ModuleTree.of(prepared, device_of_op.tolist())
     parts = sorted(tree.whole(), key=lambda part: part.turn)
     found: list[Stage] = []
     for part in parts:
@@ -67,7 +67,7 @@ def split_spec_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArr
             {"device": cluster.devices[stage.device].name, "modules": [path_of(path) for path in stage.modules]}
             for stage in stages
         ],
-        LAYERS: layers_per_stage(ModuleTree.of(prepared.graph, device_of_op.tolist()), stages),
+        LAYERS: layers_per_stage(ModuleTree.of(prepared, device_of_op.tolist()), stages),
     }
 
 
@@ -82,7 +82,7 @@ def devices_of_split(prepared: PreparedGraph, cluster: Cluster, split: Mapping[s
     Raises PlacementError for what is no split of this model.
     """
     graph, everywhere = prepared.graph, np.zeros(prepared.graph.op_count, dtype=np.int32)
-    tree = ModuleTree.of(graph, everywhere.tolist())
+    tree = ModuleTree.of(prepared, everywhere.tolist())
     points = _points(split[SPLIT_SPEC]) if SPLIT_SPEC in split else _points_of_layers(split[LAYERS], tree)
     turn_of_path = {path_of(each.path): each.turn for each in tree.below()}
     for point in points:
@@ -96,7 +96,7 @@ def devices_of_split(prepared: PreparedGraph, cluster: Cluster, split: Mapping[s
     has_children = {each.path for each in tree.below() if each.children}
     turn_of_parts = {each.path: each.turn for each in tree.below()}
     found = np.full(graph.op_count, UNPLACED, dtype=np.int32)
-    for op, parts in enumerate(module_paths(graph)):
+    for op, parts in enumerate(module_paths(graph, prepared.origin.beside)):
         if parts is not None and parts not in has_children:
             found[op] = bisect_right(turns, turn_of_parts[parts])
     return completed(graph, found)

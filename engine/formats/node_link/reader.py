@@ -44,6 +44,7 @@ COMPRESSED = ".json.gz"
 MOST_VALUES = 10_000_000
 """names, numbers, lists and objects in one file: about a gigabyte of memory"""
 CYCLE_SHOWN = 5
+MOST_BESIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class NodeLinkGraph:
     held: HeldParameters | None
     framework: str
     """one of `FRAMEWORKS`, or empty"""
+    beside: tuple[str, ...]
+    """as in `Origin`"""
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
@@ -68,7 +71,7 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its costs. Raises GraphError, CostError, LimitError."""
     report_progress(READING, 0, 0)
     found = parsed(_content(source))
-    origin = Origin(source.suffix, framework=found.framework)
+    origin = Origin(source.suffix, framework=found.framework, beside=found.beside)
     return ReadFile(GraphWithShapes(found.graph), GivenCosts(found.costs), origin, held=found.held)
 
 
@@ -111,7 +114,7 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
     Raises GraphError, CostError.
     """
     nodes, edges, about = _parts(root)
-    own_name, framework = optional_text(about, "graph", "name"), _framework(about)
+    own_name, framework, beside = optional_text(about, "graph", "name"), _framework(about), _beside(about)
     with_work = any(map(has_work, nodes))
     ops = [read_node(node, index, with_work) for index, node in enumerate(nodes)]
     index_of_name = _index_of_name(ops)
@@ -135,7 +138,7 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
         phase=np.array([op.phase for op in ops], dtype=np.uint8) if any(op.phase for op in ops) else no_phases(),
     )
     costs = costs_of(ops, columns, index_of_name)
-    return NodeLinkGraph(graph, costs, held_parameters(ops), framework)
+    return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside)
 
 
 def _framework(about: NodeJson) -> str:
@@ -143,6 +146,13 @@ def _framework(about: NodeJson) -> str:
     if framework not in FRAMEWORKS:
         raise wrong(framework, "graph, framework", ", ".join(FRAMEWORKS[1:]))
     return framework
+
+
+def _beside(about: NodeJson) -> tuple[str, ...]:
+    scopes = about.get("beside", [])
+    if not isinstance(scopes, list) or len(scopes) > MOST_BESIDE:
+        raise wrong(scopes, "graph, beside", f"a list of at most {MOST_BESIDE} scopes")
+    return tuple(read_id(scope, f"graph, beside[{index}]") for index, scope in enumerate(scopes))
 
 
 def _parts(root: Json) -> tuple[list[Json], list[Json], NodeJson]:

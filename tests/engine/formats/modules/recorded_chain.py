@@ -14,7 +14,9 @@ from engine.prepared import PreparedGraph
 SIZE = 1 << 20
 
 
-def nodes_and_edges(layers: int, tied: bool = False) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def nodes_and_edges(
+    layers: int, tied: bool = False, own_loss: bool = False
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Ops in the order in which they run, and their edges."""
     nodes: list[dict[str, object]] = []
     edges: list[dict[str, object]] = []
@@ -37,20 +39,21 @@ def nodes_and_edges(layers: int, tied: bool = False) -> tuple[list[dict[str, obj
         unit = "embed" if tied and module == "head" else module.replace("/", ".")
         weights[module] = weights["embed"] if unit == "embed" and "embed" in weights else weight(module)
         data = add(f"{module}/mm", "mm", [data, weights[module]], unit, phase="forward")
-    data = add("loss", "nll_loss", [data], "embed" if tied else "head", phase="forward")
+    loss = ("loss/nll", "") if own_loss else ("loss", "embed" if tied else "head")
+    data = add(loss[0], "nll_loss", [data], loss[1], phase="forward")
     for module in reversed(modules):
         unit = "embed" if tied and module == "head" else module.replace("/", ".")
         data = add(f"{module}/backward_mm", "mm", [data, weights[module]], unit, phase="backward")
     return nodes, edges
 
 
-def recorded_chain(layers: int = 4, tied: bool = False) -> PreparedGraph:
+def recorded_chain(layers: int = 4, tied: bool = False, own_loss: bool = False) -> PreparedGraph:
     """The model, read as an upload of it."""
-    nodes, edges = nodes_and_edges(layers, tied)
-    about = {"name": "chain", "framework": "torch"}
+    nodes, edges = nodes_and_edges(layers, tied, own_loss)
+    about = {"name": "chain", "framework": "torch", "beside": ["loss"] * own_loss}
     found = parsed(json.dumps({"graph": about, "nodes": nodes, "edges": edges}).encode())
     grouping = group_ops(found.graph, found.costs, None)
-    return PreparedGraph(found.graph, found.costs, grouping, Origin(".json", framework="torch"))
+    return PreparedGraph(found.graph, found.costs, grouping, Origin(".json", framework="torch", beside=found.beside))
 
 
 def along(prepared: PreparedGraph, device_of_unit: dict[str, int]) -> NDArray[np.int32]:

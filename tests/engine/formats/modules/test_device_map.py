@@ -57,7 +57,7 @@ def test_a_map_is_read_back_as_its_placement_and_covers_every_parameter(devices:
     assert is_device_map(device_map)
     check_device_map(Chain(), device_map)  # accelerate raises where a parameter has no device
     back = devices_of_map(CHAIN, CLUSTER, device_map)
-    inside = np.array([path is not None for path in module_paths(CHAIN.graph)])
+    inside = np.array([path is not None for path in module_paths(CHAIN.graph, ())])
     assert back[inside].tolist() == placement[inside].tolist()
     assert back[0] == placement[2]  # the input lies where it is taken first
 
@@ -69,7 +69,7 @@ def test_accelerates_own_map_is_read() -> None:
     device_map = infer_auto_device_map(Chain(), max_memory={0: 4 * size, 1: 6 * size, 2: 100 * size})
     assert len(set(device_map.values())) > 1
     found = devices_of_map(CHAIN, CLUSTER, dict(device_map))
-    tree = ModuleTree.of(CHAIN.graph, found.tolist())
+    tree = ModuleTree.of(CHAIN, found.tolist())
     for each in tree.below():
         if path_of(each.path) in device_map:
             assert each.devices == {device_map[path_of(each.path)]}
@@ -115,3 +115,12 @@ def test_what_has_no_modules_is_refused() -> None:
     split[CHAIN.graph.op_names.index("layers/1/mlp/backward_mm")] = 1
     with pytest.raises(PlacementError, match=r"module layers.1.mlp: its ops are on several devices"):
         device_map_of(CHAIN, CLUSTER, split)
+
+
+def test_a_loss_beside_the_model_is_no_module_of_the_map() -> None:
+    beside = recorded_chain(own_loss=True)
+    of_unit = dict.fromkeys(units(beside), 0) | {"head": 1}
+    device_map = device_map_of(beside, CLUSTER, along(beside, of_unit))
+    assert device_map == {"embed": 0, "layers": 0, "head": 1}
+    found = devices_of_map(beside, CLUSTER, device_map)
+    assert found[beside.graph.op_names.index("loss/nll")] == 1, "where its data is"

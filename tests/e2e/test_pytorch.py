@@ -1,0 +1,75 @@
+"""A PyTorch model goes from its recorded step to a device map that moves its modules, and a foreign map is judged."""
+
+import json
+import re
+from pathlib import Path
+
+import placeto
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import create_project, expect_status, open_tab, part, start_run, upload
+
+pytestmark = pytest.mark.e2e
+
+LAYERS, WIDTH, BATCH = 6, 64, 8
+
+
+def model() -> torch.nn.Module:
+    """Layers in a row, and a head."""
+    torch.manual_seed(0)
+    layers = [
+        torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH))
+        for _ in range(LAYERS)
+    ]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 10))
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recorded training step of the model."""
+    path = tmp_path_factory.mktemp("recorded") / "layers.json.gz"
+    inputs = torch.randn(BATCH, WIDTH)
+    placeto.record(model(), inputs, loss=lambda out: out.square().mean(), optimizer=torch.optim.SGD).save(path)
+    return path
+
+
+def test_a_recorded_step_gives_a_device_map_that_runs(page: Page, step: Path, tmp_path: Path) -> None:
+    create_project(page, "Recorded")
+    upload(page, step)
+    expect(page.locator("[data-part=canvas]")).to_be_visible()
+    start_run(page, evaluations=60, method="accelerate_auto")
+    expect_status(page, "done")
+    expect(part(page, "verdict")).to_contain_text("above the lower bound")
+    part(page, "downloads").locator("summary").click()
+    files = page.locator("[data-files=best]")
+    with page.expect_download() as download:
+        files.get_by_role("link", name="device_map for PyTorch").click()
+    device_map = json.loads(download.value.path().read_text())
+    assert download.value.suggested_filename.endswith("-model.device_map.json")
+    applied = placeto.apply(model(), dict.fromkeys(device_map, "cpu"))
+    inputs = torch.randn(BATCH, WIDTH)
+    assert torch.equal(applied(inputs), model()(inputs))
+    files.get_by_role("button", name="Load .device_map.json in Python").click()
+    expect(files.locator(".lines")).to_contain_text("placeto.apply(model,")
+    expect(page.get_by_role("link", name="Placed GraphDef (.pb)")).to_have_count(0)
+
+
+def test_a_foreign_device_map_is_kept_and_judged(page: Page, step: Path, tmp_path: Path, faults: list[str]) -> None:
+    create_project(page, "Foreign")
+    upload(page, step)
+    start_run(page, evaluations=60, method="accelerate_auto")
+    expect_status(page, "done")
+    theirs = tmp_path / "theirs.json"
+    panel = open_tab(page, "Kept placements")
+    theirs.write_text(json.dumps({str(layer): layer % 2 for layer in range(LAYERS + 1)}))
+    page.locator("[data-kept=file]").set_input_files(theirs)
+    kept = panel.get_by_role("row").filter(has_text="theirs")
+    expect(kept).to_contain_text("uploaded")
+    expect(kept.locator("td.number").first).to_contain_text(re.compile("[0-9]"))
+    theirs.write_text(json.dumps({"": "disk"}))
+    page.locator("[data-kept=file]").set_input_files(theirs)
+    expect(page.locator("[data-kept=message]")).to_contain_text("weights on disk are not placed")
+    assert [fault for fault in faults if "400" not in fault] == []
+    faults.clear()  # the browser notes the refused upload
