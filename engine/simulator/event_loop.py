@@ -1,6 +1,7 @@
 """The event loop, compiled: one step of a placed graph.
 
-Where transfers have links, devices run their ready ops first in, first out; with `sender` see thread_loop.py.
+Where transfers have links, devices run their ready ops first in, first out; with `sender` see thread_loop.py. Late ops,
+those of the optimizer, become ready when all others of their device have ended: PyTorch runs a step's parts in order.
 
 Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so its
 next op is known when it becomes free or earlier, and a start needs no event of its own. The end of an op that takes no
@@ -19,6 +20,8 @@ from engine.simulator.published_peaks import published_peaks
 from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, entries_of
 from engine.simulator.step_state import (
     ROUNDING_OF_AN_OP,
+    ends_the_early,
+    is_released,
     most_left_us,
     occupied_us,
     place_ops,
@@ -78,9 +81,10 @@ def _run_queues(tables: Tables, scratch: Scratch, limited: bool, stop_us: float)
 def _begin(tables: Tables, scratch: Scratch) -> None:
     """Queue the ops without inputs in the order of the file and start the first of each device."""
     for op in tables.first_ops:
-        device = scratch.ops[op].device
-        scratch.queue[scratch.devices[device].tail] = op
-        scratch.devices[device].tail += 1
+        if scratch.ops[op].pending == 0:
+            device = scratch.ops[op].device
+            scratch.queue[scratch.devices[device].tail] = op
+            scratch.devices[device].tail += 1
     for device in range(len(scratch.devices)):
         if scratch.devices[device].head < scratch.devices[device].tail:
             end_us, order, op = start_op(tables, scratch, device, 0.0)
@@ -140,5 +144,10 @@ def _hand_over(tables: Tables, scratch: Scratch, op: int, device: int) -> int:
         scratch.queue[tail] = consumer
         tail += here & (pending == 0)
         remote += not here
+    if ends_the_early(tables, scratch, op, device):
+        for late in tables.late_ops:
+            if is_released(scratch, late, device):
+                scratch.queue[tail] = late
+                tail += 1
     scratch.devices[device].tail = tail
     return remote

@@ -32,6 +32,7 @@ MODEL = np.dtype(
         ("contention", "i4"),
         ("full_memory", "?"),
         ("has_trips", "?"),  # whether any op is executed more or less often than once
+        ("has_late_ops", "?"),  # whether a device keeps some ops until all its others have ended
         ("link_rest_us", "f8"),
     ],
     align=True,
@@ -90,6 +91,7 @@ DEVICE_STATE = np.dtype(
         ("order", "i4"),  # rank by name; never changes
         ("kind", "u4"),  # row of the table of times; never changes
         ("op_count", "u4"),
+        ("early_left", "i4"),  # ops that have not ended and for which its late ones wait
         ("first", "u4"),  # the device's part of `queue` begins here
         ("head", "u4"),  # the next op to start, in `queue`
         ("tail", "u4"),  # behind the last ready op, in `queue`
@@ -168,6 +170,10 @@ class Tables(NamedTuple):
     """[edges] how often a step sends along each, or [0] without trips"""
     inline_ops: NDArray[np.bool_]
     """[ops] with `sender`, whether the op runs at once where it becomes ready; else [0]"""
+    early_ops: NDArray[np.bool_]
+    """[ops] whether the late ops of its device wait for its end; or [0] where there are no late ops"""
+    late_ops: NDArray[np.uint32]
+    """those of the optimizer, in the order of the file: each waits for all early ops of its device"""
 
 
 class Scratch(NamedTuple):
@@ -248,6 +254,8 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.op_trips),
         borrowed(tables.entry_trips),
         borrowed(tables.inline_ops),
+        borrowed(tables.early_ops),
+        borrowed(tables.late_ops),
     )
 
 

@@ -18,6 +18,7 @@ def reset(tables: Tables, scratch: Scratch) -> None:
         state = scratch.devices[device]
         state.running = False
         state.op_count = 0
+        state.early_left = 0
         state.copy = NO_INDEX
         state.free_us = state.changed_us = state.left_us = 0.0
         state.starting_us = np.inf
@@ -46,6 +47,8 @@ def place_ops(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], li
         if limited:
             scratch.devices[device].left_us += occupied_us(tables, scratch, op, device)
         possible &= not np.isnan(time_us)
+    if tables.model[0].has_late_ops:
+        _hold_late_ops(tables, scratch)
     first = 0
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
@@ -53,6 +56,35 @@ def place_ops(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], li
         state.first = state.head = state.tail = first
         first += state.op_count + 1
     return possible
+
+
+@inlined
+def _hold_late_ops(tables: Tables, scratch: Scratch) -> None:
+    """Let the late ops of each device wait for its early ones, if it has any, as for one more input."""
+    for op in range(len(scratch.ops)):
+        scratch.devices[scratch.ops[op].device].early_left += tables.early_ops[op]
+    for op in tables.late_ops:
+        scratch.ops[op].pending += scratch.devices[scratch.ops[op].device].early_left > 0
+
+
+@inlined
+def ends_the_early(tables: Tables, scratch: Scratch, op: int, device: int) -> bool:
+    """Note the end of `op`; whether it was the last early one of its device, so that the late ones wait no more."""
+    if not tables.model[0].has_late_ops or not tables.early_ops[op]:
+        return False
+    left = scratch.devices[device].early_left - 1
+    scratch.devices[device].early_left = left
+    return bool(left == 0)
+
+
+@inlined
+def is_released(scratch: Scratch, op: int, device: int) -> bool:
+    """Whether a late op is on `device`, whose early ones have ended, and waits for nothing else."""
+    if scratch.ops[op].device != device:
+        return False
+    pending = scratch.ops[op].pending - 1
+    scratch.ops[op].pending = pending
+    return bool(pending == 0)
 
 
 @inlined

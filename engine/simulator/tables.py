@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import CONTENTION_CODES, NO_CHANNELS, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
-from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph
 from engine.simulator import records as kinds_of
 from engine.simulator.passed_buffers import NOT_PASSED, passing_edges
 from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
@@ -61,8 +61,9 @@ def make_tables(
     """Flatten the inputs, whose every edge a step uses, into new arrays. Raises GraphError for a cycle."""
     ops = topological_order(graph).astype(np.int64)
     flat = _Flat(graph, costs, ops)
+    executed, late = costs.trips_of_op() > 0, late_ops(graph, costs)
     tables = Tables(
-        model=_model_record(cluster, flat.has_trips),
+        model=_model_record(cluster, flat.has_trips, bool(late.any())),
         placed_ops=_placed_op_records(flat, costs, group_of_op),
         ops=_op_records(flat, costs),
         flows=_flow_records(flat),
@@ -77,6 +78,8 @@ def make_tables(
         op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
         inline_ops=_inline_ops(graph)[ops] if cluster.contention == Contention.SENDER else np.empty(0, bool),
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
+        early_ops=(executed & ~late)[ops] if late.any() else np.empty(0, bool),
+        late_ops=flat.number[np.flatnonzero(late)].astype(np.uint32),
     )
     return tables, Numbering(ops, flat.entries)
 
@@ -109,8 +112,16 @@ def _inline_ops(graph: ComputationGraph) -> NDArray[np.bool_]:
     return np.array([op_type in INLINE_TYPES for op_type in graph.op_types])
 
 
-def _model_record(cluster: Cluster, has_trips: bool) -> Records:
+def late_ops(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
+    """[ops] whether a device runs the op only when all its ops of other phases have ended: those of the optimizer."""
+    if not len(graph.phase):
+        return np.zeros(graph.op_count, dtype=np.bool_)
+    return np.asarray((graph.phase == OPTIMIZER) & (costs.trips_of_op() > 0))
+
+
+def _model_record(cluster: Cluster, has_trips: bool, has_late_ops: bool) -> Records:
     model = records_of(1, kinds_of.MODEL)
+    model.has_late_ops = has_late_ops
     model.has_trips = has_trips
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL

@@ -18,7 +18,7 @@ from engine.files.compiled import inlined
 from engine.simulator.event_queue import fly, land, next_slot, set_event, time_of
 from engine.simulator.held_memory import free_after_op
 from engine.simulator.records import NO_INDEX, Scratch, Tables, entries_of
-from engine.simulator.step_state import occupied_us, rest_after_us, stopped
+from engine.simulator.step_state import ends_the_early, is_released, occupied_us, rest_after_us, stopped
 from engine.simulator.task_list import put_first, put_inline, put_last, take_first
 from engine.simulator.transfers import DEVICE_EVENT, free_sent, has_all_inputs, send, start_op
 
@@ -27,6 +27,8 @@ from engine.simulator.transfers import DEVICE_EVENT, free_sent, has_all_inputs, 
 def run_threads(tables: Tables, scratch: Scratch, limited: bool, stop_us: float) -> float:
     """Handle all events; returns the step time in µs, or infinity as soon as it is sure to be above `stop_us`."""
     for op in tables.first_ops:
+        if scratch.ops[op].pending > 0:
+            continue
         if tables.inline_ops[op]:
             put_inline(scratch, scratch.ops[op].device, op)
         else:
@@ -93,11 +95,25 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float, 
                 put_inline(scratch, device, consumer)
             elif pending == 0:
                 put_first(scratch, device, consumer)
+    _release_late(tables, scratch, op, device)
     if scratch.ops[op].time_us == 0:
         return now
     if limited:
         scratch.devices[device].left_us -= occupied_us(tables, scratch, op, device)
     return now + rest_after_us(tables, scratch, op, device)
+
+
+@inlined
+def _release_late(tables: Tables, scratch: Scratch, op: int, device: int) -> None:
+    """If `op` is the last early one of `device`, put its late ops that have all their inputs behind all that waits."""
+    if not ends_the_early(tables, scratch, op, device):
+        return
+    for late in tables.late_ops:
+        if is_released(scratch, late, device):
+            if tables.inline_ops[late]:
+                put_inline(scratch, device, late)
+            else:
+                put_last(scratch, device, late)
 
 
 @inlined

@@ -36,7 +36,7 @@ from engine.formats.node_link.values import NodeJson, optional_text, place_of, r
 from engine.formats.node_link.work import has_work
 from engine.formats.open_inputs import OpenInput
 from engine.graphs.cycles import a_cycle
-from engine.graphs.graph import CONTROL, ComputationGraph, no_phases
+from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph, no_phases
 from engine.graphs.origin import FRAMEWORKS, Origin
 from engine.number_words import bytes_words
 
@@ -137,6 +137,7 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
         gpu_reason=on_gpu_alone,
         phase=np.array([op.phase for op in ops], dtype=np.uint8) if any(op.phase for op in ops) else no_phases(),
     )
+    _require_late(columns, ops)
     costs = costs_of(ops, columns, index_of_name)
     return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside)
 
@@ -146,6 +147,20 @@ def _framework(about: NodeJson) -> str:
     if framework not in FRAMEWORKS:
         raise wrong(framework, "graph, framework", ", ".join(FRAMEWORKS[1:]))
     return framework
+
+
+def _require_late(columns: NDArray[np.int32], ops: Sequence[NodeOp]) -> None:
+    """Raise GraphError where the optimizer gives to another phase: its ops run when all others have ended."""
+    is_late = np.array([op.phase == OPTIMIZER for op in ops])
+    early = np.flatnonzero(is_late[columns[:, 0]] & ~is_late[columns[:, 1]])
+    if len(early):
+        source, target = columns[early[0], :2].tolist()
+        raise GraphError(
+            f"it takes what {shortened(ops[source].name)} of the optimizer gives",
+            where=place_of(target, ops[target].name),
+            allowed="the phase optimizer, or inputs of other phases",
+            field="file",
+        )
 
 
 def _beside(about: NodeJson) -> tuple[str, ...]:

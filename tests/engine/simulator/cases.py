@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs, CostSource
-from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.graph import CONTROL, OPTIMIZER, PHASES, ComputationGraph
 
 GB = 10**9
 KINDS = ("K80", "GPU", "CPU", "*")
@@ -145,6 +145,18 @@ def graphs(draw: st.DrawFn, most_ops: int) -> tuple[ComputationGraph, list[list[
 
 
 @st.composite
+def _phases(draw: st.DrawFn, graph: ComputationGraph) -> NDArray[np.uint8]:
+    """[ops] drawn phases; what takes from the optimizer is of the optimizer."""
+    drawn = st.sampled_from(range(len(PHASES)))
+    phases = draw(st.lists(drawn, min_size=graph.op_count, max_size=graph.op_count))
+    edges = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
+    for _ in range(graph.op_count):
+        for source, target in edges:
+            phases[target] = OPTIMIZER if phases[source] == OPTIMIZER else phases[target]
+    return np.array(phases, dtype=np.uint8)
+
+
+@st.composite
 def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
     """Any link and memory model, unequal devices and links, names in any order."""
     count = draw(st.integers(1, most_devices))
@@ -189,9 +201,11 @@ def _buffers(draw: st.DrawFn, graph: ComputationGraph, outputs: Sequence[Sequenc
 def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placements: int = 8) -> Case:
     """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed.
 
-    Half of the graphs have trips.
+    Half of the graphs have trips, some have phases.
     """
     graph, outputs = draw(graphs(most_ops))
+    if draw(st.sampled_from([False, False, True])):
+        graph = dataclasses.replace(graph, phase=draw(_phases(graph)))
     cluster = draw(clusters(most_devices))
     count = graph.op_count
     times = np.full((len(KINDS), count), np.nan)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, STEP_BUFFER, Costs
-from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.graph import CONTROL, PHASES, ComputationGraph
 from engine.simulator.tables import INLINE_TYPES
 
 ARRIVAL, LINK, DEVICE = 0, 1, 2
-OWN_END = -2
-"""in the place of an output: what is local comes before what was sent"""
+OWN_END, RELEASE = -2.0, -1.5
+"""in the place of an output: what is local comes before what was sent, then the late ops for which it was the last"""
 
 
 @dataclass(slots=True)
@@ -82,6 +82,8 @@ class SlowTwin:
                 self.contents |= dict.fromkeys([(op, output) for output in range(len(self.outputs[op]))], 0)
         for op, output in always:
             self.persistent[op] += self.outputs[op][output]
+        phases = graph.phase.tolist() or [0] * len(self.names)
+        self.is_late = [PHASES[phase] == "optimizer" for phase in phases]
         self.bandwidth = cluster.bandwidth_bytes_per_us.tolist()
         self.latency = cluster.latency_us.tolist()
 
@@ -129,6 +131,11 @@ class TwinStep:
         self.channel_queue: dict[tuple[int, ...], deque[TwinTransfer]] = defaultdict(deque)
         self.channel_free: dict[tuple[int, ...], float] = defaultdict(float)
         self.transfers: list[TwinTransfer] = []
+        self.early_left = [0] * devices
+        for op, device in enumerate(device_of_op):
+            self.early_left[device] += twin.trips[op] > 0 and not twin.is_late[op]
+        for op, device in enumerate(device_of_op):
+            self.waiting_for[op] += twin.is_late[op] and twin.trips[op] > 0 and self.early_left[device] > 0
         self.events: list[tuple[Any, ...]] = []
         self.events_seen = 0
 
@@ -191,7 +198,20 @@ class TwinStep:
             consumer = twin.edges[edge][1]
             if self.device_of_op[consumer] == device:
                 self.add(end, ARRIVAL, (twin.names[op], OWN_END, twin.names[consumer]), self.arrive, edge)
+        self.add(end, ARRIVAL, (twin.names[op], RELEASE, ""), self.release, op)
         self.add_device_look(device, self.device_free[device])
+
+    def release(self, op: int) -> None:
+        """The optimizer's ops of a device may run when all its others have ended."""
+        device = self.device_of_op[op]
+        self.early_left[device] -= not self.twin.is_late[op]
+        if self.twin.is_late[op] or self.early_left[device]:
+            return
+        for late, is_late in enumerate(self.twin.is_late):
+            if is_late and self.twin.trips[late] > 0 and self.device_of_op[late] == device:
+                self.waiting_for[late] -= 1
+                if self.waiting_for[late] == 0:
+                    self.become_ready(late)
 
     def arrive(self, edge: int) -> None:
         producer, consumer, _ = self.twin.edges[edge]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError
-from engine.graphs.graph import ComputationGraph
+from engine.graphs.graph import OPTIMIZER, ComputationGraph
 from engine.simulator import Simulator, Timeline, timeline_to_trace
 from engine.simulator.bound import lower_bound_us
 from tests.engine.simulator.cases import Case, Op, cases, cluster_of, graph_of, make_costs, make_graph
@@ -253,7 +253,8 @@ def with_bystander(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGr
         (*graph.op_names, "zz"),
         list(zip(graph.edge_source, graph.edge_target, graph.edge_output, strict=True)),
     )
-    more = dataclasses.replace(more, op_types=(*graph.op_types, ""))
+    phase = np.append(graph.phase, np.uint8(OPTIMIZER)) if len(graph.phase) else graph.phase
+    more = dataclasses.replace(more, op_types=(*graph.op_types, ""), phase=phase)
     bounds = costs.output_offset
     outputs = [costs.output_bytes[low:high].tolist() for low, high in pairwise(bounds)]
     held = list(zip(costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist(), strict=True))
