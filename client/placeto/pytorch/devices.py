@@ -1,5 +1,7 @@
 """The one pretended device: what a model asks of GPUs happens on it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -8,7 +10,25 @@ from torch.overrides import TorchFunctionMode
 _CPU = torch.device("cpu")
 
 
-class OneDevice(TorchFunctionMode):
+@contextmanager
+def one_device() -> Iterator[None]:
+    """While it lasts all is on the pretended device, also what autocast is told of others."""
+    plain = torch.autocast.__init__
+
+    def on_it(self: torch.autocast, device_type: str, dtype: Any = None, *args: Any, **kwargs: Any) -> None:
+        if dtype is None and device_type != "cpu":
+            dtype = torch.get_autocast_dtype(device_type)
+        plain(self, "cpu", dtype, *args, **kwargs)
+
+    torch.autocast.__init__ = on_it  # type: ignore[method-assign]
+    try:
+        with _OneDevice():
+            yield
+    finally:
+        torch.autocast.__init__ = plain  # type: ignore[method-assign]
+
+
+class _OneDevice(TorchFunctionMode):
     """Sends what a model makes or moves to the pretended device; no GPU is touched.
 
     Where PyTorch's way depends on the device, that of GPUs is taken: dropout is one op that keeps a mask of bytes, and

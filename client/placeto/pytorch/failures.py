@@ -35,6 +35,9 @@ def told(modules: Modules) -> Iterator[None]:
         reason = f"the op {_op(error.func)} does not say what shapes it gives (torch.library.register_fake)"
         raise RecordingError(f"{_where(modules, error)}: {reason}") from error
     except Exception as error:
+        if any(frame.name == "flex_attention" for frame in traceback.extract_tb(error.__traceback__)):
+            reason = "flex_attention needs the compiler: record with another attention, such as sdpa"
+            raise RecordingError(f"{_where(modules, error)}: {reason}") from error
         reason = " ".join(str(error).split()) or "without a word"
         reason = reason if len(reason) <= 300 else reason[:300] + "…"
         raise RecordingError(f"{_where(modules, error)}: {type(error).__name__}: {reason}") from error

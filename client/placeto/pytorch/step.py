@@ -11,7 +11,7 @@ import torch
 from placeto.building import edges_of, escaped, give_paths, joined, names_of, nodes_of, path_of
 from placeto.errors import RecordingError
 from placeto.ops import BUFFER, INPUT, PARAMETER, STATE, Op, Output
-from placeto.pytorch.devices import OneDevice
+from placeto.pytorch.devices import one_device
 from placeto.pytorch.failures import told
 from placeto.pytorch.faking import Fakes
 from placeto.pytorch.modules import Modules
@@ -69,7 +69,7 @@ class _Step:
             arguments, keywords = self.fakes.inside(_arguments(inputs))
             self._add_owned()
             self._add_inputs(arguments, keywords)
-            with told(self.modules), self.modules.followed(), OneDevice(), self.fakes.mode:
+            with told(self.modules), self.modules.followed(), one_device(), self.fakes.mode:
                 if after is not None:
                     name = "cache" if "cache" in _parameter_names(self.model.forward) else "past_key_values"
                     keywords = {**keywords, name: self._cache_after(name, self.fakes.inside(_arguments(after)))}
@@ -92,10 +92,12 @@ class _Step:
         if self.optimizer is not None:
             optimizer = made_optimizer(self.optimizer, self.model, self.fakes)
             self.optimizer_name = type(optimizer).__name__
-            optimizer.step()  # makes its state, which a step finds made
-            self._add_state(optimizer)
             self.tape.phase = "optimizer"
             with self.tape:
+                self.tape.paused = True
+                optimizer.step()  # makes its state, which a step finds made
+                self.tape.paused = False
+                self._add_state(optimizer)
                 optimizer.step()
             optimizer.zero_grad()
         for parameter in self.model.parameters():

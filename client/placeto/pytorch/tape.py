@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
@@ -63,7 +64,8 @@ class _Signature:
         if torch.Tag.inplace_view in func.tags:  # it changes the shape of its argument, and no value
             self.written = []
         self.pointwise = torch.Tag.pointwise in func.tags or _is_pointwise(self.name)
-        self.gives_nothing = not func._schema.returns and not self.written
+        infos = [returned.alias_info for returned in func._schema.returns]
+        self.view = bool(infos) and all(info is not None and not info.is_write for info in infos)
         self.composite = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
 
     def writes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> list[torch.Tensor]:
@@ -91,6 +93,14 @@ def tensors_in(values: Iterable[Any], found: list[torch.Tensor]) -> list[torch.T
         elif isinstance(value, (list, tuple)):
             tensors_in(value, found)
     return found
+
+
+def _value_or_one(func: Any, args: Any) -> Any:
+    """A number that an optimizer reads of a tensor scales its update and shapes nothing: an unknown one is 1."""
+    try:
+        return func(*args)
+    except DataDependentOutputException:
+        return 1.0 if args[0].is_floating_point() else 1
 
 
 class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -123,6 +133,8 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs the op and notes it."""
         kwargs = kwargs or {}
+        if self.phase == "optimizer" and func is torch.ops.aten._local_scalar_dense.default:
+            return _value_or_one(func, args)
         if self.paused or func.namespace == "prim":
             return func(*args, **kwargs)
         signature = self._signatures.get(func)
@@ -134,17 +146,20 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if result is not NotImplemented:
                 return result
         reads = tensors_in((*args, *kwargs.values()), [])
-        if not all(map(self._fakes.owns, reads)):
-            if signature.name in _LIFTS:
-                return self._lifted(func(*args, **kwargs))
-            if signature.name in _READ_VALUES and not any(map(self._fakes.owns, reads)):
-                with _disable_current_modes():
-                    return func(*args, **kwargs)
-            args, kwargs = self._fakes.inside((args, kwargs))
-            reads = tensors_in((*args, *kwargs.values()), [])
-        elif signature.name in _LIFTS:
-            return func(*args, **kwargs)
-        return self._noted(func, signature, args, kwargs, reads)
+        if all(map(self._fakes.owns, reads)):
+            taken_in = signature.name in _LIFTS
+            return func(*args, **kwargs) if taken_in else self._noted(func, signature, args, kwargs, reads)
+        return self._with_real_tensors(func, signature, args, kwargs, reads)
+
+    def _with_real_tensors(self, func: Any, signature: _Signature, args: Any, kwargs: Any, reads: Any) -> Any:
+        """An op on tensors that are no fakes: what the model made of numbers, and what it holds beside its buffers."""
+        if signature.name in _LIFTS:
+            return self._lifted(func(*args, **kwargs))
+        if signature.name in _READ_VALUES and not any(map(self._fakes.owns, reads)):
+            with _disable_current_modes():
+                return func(*args, **kwargs)
+        args, kwargs = self._fakes.inside((args, kwargs))
+        return self._noted(func, signature, args, kwargs, tensors_in((*args, *kwargs.values()), []))
 
     def _noted(self, func: Any, signature: _Signature, args: Any, kwargs: Any, reads: list[torch.Tensor]) -> Any:
         held = {_address(tensor): self._source(tensor) for tensor in reads}
@@ -163,7 +178,7 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.ops.append(op)
         self._order(op, written)
         made = self._take_outputs(op, results, written, held)
-        if made or written:
+        if (made or written) and not signature.view:
             self._cost(op, signature, (args, kwargs, result), (reads, written, made))
             self._note_readers(reads, written)
         return result

@@ -35,7 +35,7 @@ MOVES = frozenset(
     unsafe_split unsafe_split_with_sizes unsafe_chunk unsqueeze_copy upsample_nearest1d upsample_nearest2d
     upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d view_copy zero
     zero_ zeros zeros_like _fw_primal _conj_copy real_copy imag_copy view_as_real_copy view_as_complex_copy
-    _sparse_coo_tensor_with_dims_and_tensors _coalesce _nested_view_from_buffer_copy to_dense
+    _indices _values _sparse_coo_tensor_with_dims_and_tensors _coalesce _nested_view_from_buffer_copy to_dense
         """
     )
 )
