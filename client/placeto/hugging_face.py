@@ -120,10 +120,9 @@ def _inputs(model: Any, batch: int, length: int, path: Path) -> dict[str, Any]:
     if name == "input_ids":
         inputs = {name: torch.zeros(batch, length, dtype=torch.long)}
     elif name == "pixel_values":
-        vision = getattr(configuration, "vision_config", configuration)
-        size = getattr(vision, "image_size", None) or 224
+        size = _found(configuration, "image_size") or 224
         height, width = size if isinstance(size, (list, tuple)) else (size, size)
-        channels = getattr(vision, "num_channels", 3)
+        channels = _found(configuration, "num_channels") or 3
         inputs = {name: torch.zeros(batch, channels, height, width, dtype=model.dtype)}
     elif name == "input_features" and hasattr(configuration, "num_mel_bins"):
         frames = 2 * getattr(configuration, "max_source_positions", 1500)
@@ -135,6 +134,13 @@ def _inputs(model: Any, batch: int, length: int, path: Path) -> dict[str, Any]:
     if configuration.is_encoder_decoder:
         inputs["decoder_input_ids"] = torch.zeros(batch, length, dtype=torch.long)
     return inputs
+
+
+def _found(configuration: Any, name: str) -> Any:
+    """A value of the configuration, or of the first one in it that has it, such as that of its vision tower."""
+    value = getattr(configuration, name, None)
+    parts = (part for part in vars(configuration).values() if hasattr(part, "to_dict"))
+    return value if value is not None else next((found for part in parts if (found := _found(part, name))), None)
 
 
 def _labels(model: Any, inputs: dict[str, Any], batch: int) -> dict[str, Any]:

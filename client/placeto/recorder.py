@@ -54,9 +54,19 @@ def record(
     check_torch()
     if not isinstance(accumulate, int) or accumulate < 1:
         raise RecordingError(f"accumulate is a number of passes, at least 1; here it is {accumulate!r}")
-    from placeto.pytorch.step import record_step
-
+    record_step = _recorder()
     return record_step(model, inputs, loss, optimizer, batch, no_split, accumulate, after, name)
+
+
+def _recorder() -> Callable[..., Recording]:
+    """What records, which needs parts of PyTorch that may move from version to version."""
+    import torch
+
+    try:
+        from placeto.pytorch.step import record_step
+    except (ImportError, AttributeError) as error:
+        raise RecordingError(f"PyTorch {torch.__version__} lacks what a recording needs: {error}") from error
+    return record_step
 
 
 def check_torch() -> None:

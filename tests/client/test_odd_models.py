@@ -194,6 +194,24 @@ def test_a_model_built_on_fake_tensors_of_its_own() -> None:
     assert types(trained(model)) == types(trained(nn.Linear(8, 8)))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_experts_of_any_type(dtype: torch.dtype) -> None:
+    """Rows of one matrix meet one of four others each, forward and in both gradients."""
+
+    class Experts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(4, 16, 32, dtype=dtype))
+
+        def forward(self, x: Tensor, ends: Tensor) -> Tensor:
+            return torch._grouped_mm(x, self.weight, offs=ends)
+
+    inputs = (torch.zeros(64, 16, dtype=dtype, requires_grad=True), torch.zeros(4, dtype=torch.int32))
+    recording = trained(Experts(), inputs)
+    assert recording.flops("forward", products=True) == 2 * 64 * 16 * 32
+    assert recording.flops("backward", products=True) == 2 * 2 * 64 * 16 * 32
+
+
 def test_eight_bit_floating_point() -> None:
     def forward(_layer: nn.Module, x: Tensor) -> Tensor:
         eight = x.to(torch.float8_e4m3fn)

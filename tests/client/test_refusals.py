@@ -1,6 +1,7 @@
 """Models, inputs and arguments with which no step can be recorded: one sentence each."""
 
 import copy
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,18 @@ def test_one_sentence_says_why(name: str) -> None:
     with pytest.raises(placeto.RecordingError) as error:
         call()
     assert str(error.value) == sentence
+
+
+def test_a_pytorch_that_is_too_old_or_lacks_a_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.3.1+cu121")
+    with pytest.raises(
+        placeto.RecordingError, match=r"^recording needs PyTorch 2\.4 or newer; here is 2\.3\.1\+cu121$"
+    ):
+        placeto.record(nn.Linear(4, 4), X)
+    monkeypatch.setattr(torch, "__version__", "9.0.0")
+    monkeypatch.setitem(sys.modules, "placeto.pytorch.step", None)
+    with pytest.raises(placeto.RecordingError, match=r"^PyTorch 9\.0\.0 lacks what a recording needs: "):
+        placeto.record(nn.Linear(4, 4), X)
 
 
 def test_shapes_that_do_not_fit_name_the_module_and_the_line() -> None:

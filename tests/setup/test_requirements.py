@@ -55,7 +55,7 @@ def distributions_of(packages: set[str]) -> set[str]:
     return {canonicalize_name(name) for package in packages for name in set(holding.get(package, [package]))}
 
 
-@pytest.mark.parametrize(("names", "files"), [(PRODUCT, APPLICATION), (("tests",), TESTS), (("setup",), ())])
+@pytest.mark.parametrize(("names", "files"), [(PRODUCT, APPLICATION), (("client", "tests"), TESTS), (("setup",), ())])
 def test_what_is_imported_is_declared(names: tuple[str, ...], files: tuple[str, ...]) -> None:
     packages = imported(*names)
     assert distributions_of(packages) - declared(*files) == set()

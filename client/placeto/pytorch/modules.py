@@ -12,6 +12,9 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from placeto.building import path_of
 from placeto.ops import ModuleCall
 
+_next_number = torch.autograd._get_sequence_nr  # type: ignore[attr-defined]
+_running_node = torch._C._current_autograd_node
+
 
 class Modules:
     """The calls that run, and the modules in whose calls autograd's nodes were made.
@@ -87,7 +90,7 @@ class Modules:
         self._note()
 
     def _note(self) -> None:
-        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+        number = _next_number()
         path = self._calls[-1].path if self._calls else None
         if self._numbers[-1] == number:
             self._paths[-1] = path
@@ -99,7 +102,7 @@ class Modules:
         """Of the op that runs now: of the running call, else of the node of autograd that runs."""
         if self._calls:
             return self._calls[-1].path
-        node: Any = torch._C._current_autograd_node()
+        node: Any = _running_node()
         if node is None:
             return None
         variable = getattr(node, "variable", None)

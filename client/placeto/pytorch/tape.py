@@ -12,6 +12,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from placeto.ops import CONSTANT, OWNED, Op, Output
+from placeto.pytorch.fake_kernels import run
 from placeto.pytorch.faking import Fakes
 from placeto.pytorch.modules import Modules
 from placeto.work.light import light_flops
@@ -164,7 +165,7 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _noted(self, func: Any, signature: _Signature, args: Any, kwargs: Any, reads: list[torch.Tensor]) -> Any:
         held = {_address(tensor): self._source(tensor) for tensor in reads}
         sources = list(dict.fromkeys(map(self._source, reads)))
-        result = func(*args, **kwargs)
+        result = run(signature.name, func, args, kwargs)
         results = tensors_in((result,), [])
         written = signature.writes(args, kwargs) if signature.written else []
         if signature.name in _SAME_TENSOR:
