@@ -1,8 +1,10 @@
 """Whose memory an op uses, in which order it is written, and the peak beside a step that PyTorch really runs."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import placeto
 import pytest
 import torch
@@ -20,6 +22,9 @@ from transformers import (
     ViTForImageClassification,
 )
 
+from engine.clusters.parsing import parse_cluster
+from engine.formats.node_link.reader import parsed
+from engine.simulator.simulator import Simulator
 from tests.client import models
 from tests.client.twin import check, peak_bytes
 
@@ -176,7 +181,38 @@ def test_the_peak_is_that_of_a_step_that_is_run(name: str) -> None:
     model = build()
     recording = placeto.record(model, inputs, loss=loss_of, optimizer=torch.optim.AdamW)
     check(recording)
-    assert peak_bytes(recording) == pytest.approx(measured_peak(model, inputs), rel=0.1)
+    measured = measured_peak(model, inputs)
+    assert peak_bytes(recording) == pytest.approx(measured, rel=0.1)
+    assert simulated_peak(recording) == pytest.approx(measured, rel=0.1)
+
+
+def simulated_peak(recording: placeto.Recording) -> int:
+    """What the engine reads of a recording, on one device, where each op starts when it can."""
+    found = parsed(json.dumps(recording.to_json()).encode())
+    simulator = Simulator(found.graph, found.costs, parse_cluster("1xA100"))
+    return int(simulator.timeline(np.zeros(len(recording.nodes), dtype=np.int32)).peak_bytes[0])
+
+
+def test_a_checkpointed_block_is_recorded_again_when_the_backward_pass_is_there() -> None:
+    """Its inputs are there from the start: nothing else would make it wait."""
+    inputs = torch.zeros(512, 64)
+    kept, again = (
+        placeto.record(models.Residuals(64, 6, way), inputs, loss=models.total, optimizer=torch.optim.SGD)
+        for way in ("no", "plain")
+    )
+    assert simulated_peak(again) < 0.6 * simulated_peak(kept)
+    waiting = {edge["target"] for edge in again.edges if edge["output"] is None}
+    assert {f"blocks/{number}/up/backward_addmm" for number in range(6)} <= waiting
+
+
+def test_a_second_pass_starts_when_the_first_has_ended() -> None:
+    model, inputs = models.Residuals(64, 6), torch.zeros(512, 64)
+    once, twice = (
+        placeto.record(model, inputs, loss=models.total, optimizer=torch.optim.SGD, accumulate=count)
+        for count in (1, 2)
+    )
+    gradients = 4 * twice.parameters
+    assert simulated_peak(twice) <= simulated_peak(once) + gradients
 
 
 def measured_peak(model: nn.Module, inputs: Any) -> int:

@@ -127,6 +127,13 @@ def test_numbers_that_the_model_holds_are_known() -> None:
     assert recording.without_formula == {}
 
 
+def test_a_layer_that_is_left_out_at_random_is_recorded() -> None:
+    def forward(layer: nn.Module, x: Tensor) -> Tensor:
+        return x if torch.rand([]) < 0.1 else layer(x)
+
+    assert trained(of(forward)).flops("forward", products=True) == 2 * 4 * 8 * 8
+
+
 def test_gradients_of_gradients() -> None:
     def forward(layer: nn.Module, x: Tensor) -> Tensor:
         x = x.detach().requires_grad_()

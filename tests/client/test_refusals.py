@@ -30,6 +30,15 @@ class Selects(nn.Module):
         return x[x > 0]  # the line of the mask
 
 
+class Masks(nn.Module):
+    """Its shapes depend on values in the backward pass alone."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x * 1
+        x[torch.tensor([True, False])] = x.sum()
+        return x
+
+
 class Inside(nn.Module):
     """Holds one of them among others."""
 
@@ -65,6 +74,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: placeto.record(Inside(Selects()), X),
         f"layers/1 ({line_of('the line of the mask')}): aten.nonzero depends on the values of the data, and a "
         "recording has shapes alone",
+    ),
+    "a mask decides the shape of a gradient": (
+        lambda: placeto.record(Inside(Masks()), X, loss=models.total),
+        "layers/1 in the backward pass: aten.nonzero depends on the values of the data, and a recording has shapes "
+        "alone",
     ),
     "no module": (
         lambda: placeto.record(torch.relu, X),  # type: ignore[arg-type]

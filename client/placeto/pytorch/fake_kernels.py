@@ -1,9 +1,10 @@
-"""Shapes of results where PyTorch's own rule for fake tensors refuses what its kernels take."""
+"""What ops give where PyTorch's own rule for fake tensors refuses what its kernels take, or knows too little."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 
 def _grouped_product(first: Any, second: Any, offsets: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
@@ -18,6 +19,9 @@ def _grouped_product(first: Any, second: Any, offsets: Any = None, bias: Any = N
     return first.new_empty(shape, dtype=out_dtype or first.dtype)
 
 
+_DRAWN = 0.5
+"""what a single number from 0 to 1 is that a model draws: more than the share of layers that it leaves out at random"""
+
 RULES: dict[str, Callable[..., Any]] = {"_grouped_mm": _grouped_product}
 """by the name of the aten op"""
 
@@ -25,6 +29,10 @@ RULES: dict[str, Callable[..., Any]] = {"_grouped_mm": _grouped_product}
 def run(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     """What the op gives."""
     rule = RULES.get(name)
-    if rule is None or args[0].dtype is torch.bfloat16:
-        return func(*args, **kwargs)
-    return rule(*args, **kwargs)
+    if rule is not None and args[0].dtype is not torch.bfloat16:
+        return rule(*args, **kwargs)
+    result = func(*args, **kwargs)
+    if name == "rand" and result.numel() == 1:
+        with _disable_current_modes():
+            result.constant = torch.full(result.shape, _DRAWN, dtype=result.dtype)
+    return result

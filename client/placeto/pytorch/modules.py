@@ -34,6 +34,8 @@ class Modules:
             self.classes[path] = type(module).__name__
         self.parameter_paths: dict[int, str] = {}
         """the owner's path, by the identity of the parameter"""
+        self.latest: str | None = None
+        """of the op that ran last"""
         self._calls: list[ModuleCall] = []
         self._numbers: list[int] = [-1]
         self._paths: list[str | None] = [None]

@@ -69,7 +69,7 @@ class _Step:
             arguments, keywords = self.fakes.inside(_arguments(inputs))
             self._add_owned()
             self._add_inputs(arguments, keywords)
-            with told(self.modules), self.modules.followed(), one_device(), self.fakes.mode:
+            with told(self.modules, self.tape), self.modules.followed(), one_device(), self.fakes.mode:
                 if after is not None:
                     name = "cache" if "cache" in _parameter_names(self.model.forward) else "past_key_values"
                     keywords = {**keywords, name: self._cache_after(name, self.fakes.inside(_arguments(after)))}
@@ -82,17 +82,17 @@ class _Step:
     def _train(self, arguments: Any, keywords: Any) -> None:
         with torch.enable_grad():
             for _ in range(self.accumulate):
-                self.tape.phase = "forward"
+                self.tape.begin("forward")
                 with self.tape:
                     loss = self._loss_of(self.model(*arguments, **keywords))
-                    self.tape.phase = "backward"
+                    self.tape.begin("backward")
                     loss.backward()  # type: ignore[no-untyped-call]
                 del loss
         self._place_gradients()
         if self.optimizer is not None:
             optimizer = made_optimizer(self.optimizer, self.model, self.fakes)
             self.optimizer_name = type(optimizer).__name__
-            self.tape.phase = "optimizer"
+            self.tape.begin("optimizer")
             with self.tape:
                 self.tape.paused = True
                 optimizer.step()  # makes its state, which a step finds made

@@ -111,11 +111,24 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.ops: list[Op] = []
         self.phase = "forward"
+        self._waits = False
+        self._started: set[int] = set()
+        self._latest: int | None = None
         self.paused = False
         self._fakes = fakes
         self._modules = modules
         self._memories: dict[int, _Memory] = {}
         self._signatures: dict[Any, _Signature] = {}
+
+    def begin(self, phase: str) -> None:
+        """What runs from now on is of this phase.
+
+        After the first forward pass, what reads nothing of its own pass waits for the op that ran before it: PyTorch
+        records a checkpointed block again when the backward pass reaches it, and not as soon as its inputs are there.
+        """
+        self._waits = phase == "backward" or (phase == "forward" and self.phase == "backward")
+        self.phase = phase
+        self._started.clear()
 
     def add_source(self, tensor: torch.Tensor, op: Op, *, persistent: bool) -> None:
         """A source of values with one output: a parameter, an input."""
@@ -165,6 +178,7 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _noted(self, func: Any, signature: _Signature, args: Any, kwargs: Any, reads: list[torch.Tensor]) -> Any:
         held = {_address(tensor): self._source(tensor) for tensor in reads}
         sources = list(dict.fromkeys(map(self._source, reads)))
+        path = self._modules.latest = self._modules.path_now()
         result = run(signature.name, func, args, kwargs)
         results = tensors_in((result,), [])
         written = signature.writes(args, kwargs) if signature.written else []
@@ -173,12 +187,16 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return result
         if not results and not written:
             return result
-        op = Op(signature.name, self._modules.path_now(), self.phase, self._modules.call, sources=sources)
+        op = Op(signature.name, path, self.phase, self._modules.call, sources=sources)
         if op.path is None and self.phase == "optimizer":
             op.path = self._path_of_sources(sources)
         self.ops.append(op)
         self._order(op, written)
         made = self._take_outputs(op, results, written, held)
+        if made or written:
+            self._wait(op)
+        if made or written or not self._started.isdisjoint(source for source, _ in op.sources):
+            self._started.add(len(self.ops) - 1)
         if (made or written) and not signature.view:
             self._cost(op, signature, (args, kwargs, result), (reads, written, made))
             self._note_readers(reads, written)
@@ -217,6 +235,13 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             memory.readers = []
             memory.version += 1
         op.controls = sorted(before - direct)
+
+    def _wait(self, op: Op) -> None:
+        """Lets an op that starts something in a pass wait for the one before it."""
+        before = {source for source, _ in op.sources}
+        if self._waits and self._latest is not None and self._started.isdisjoint({*before, *op.controls}):
+            op.controls = sorted({*op.controls, self._latest} - before)
+        self._latest = len(self.ops) - 1
 
     def _take_outputs(
         self, op: Op, results: list[torch.Tensor], written: list[torch.Tensor], held: dict[int, Output]
