@@ -19,7 +19,8 @@ def apply(model: Model, placement: Mapping[str, Any] | str | Path) -> Model:
     """Moves each module to its device, and what it is called with when it runs there.
 
     Weights stay the same objects where PyTorch can move them, so that an optimizer made before keeps them. What a
-    module gives stays on its device until a module elsewhere takes it.
+    module gives stays on its device until a module elsewhere takes it. One that holds no weights and is not named runs
+    where its inputs are.
 
     Args:
         model: Is changed, and returned.

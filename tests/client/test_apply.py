@@ -50,6 +50,21 @@ def test_only_modules_at_a_border_look_at_their_inputs() -> None:
     assert looking == {"", "blocks.0", "blocks.1", "blocks.2", "head"}
 
 
+def test_a_module_that_holds_nothing_runs_where_its_inputs_are() -> None:
+    """Unless the placement names it."""
+
+    class Passes(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.dropout = nn.Linear(32, 32), nn.Dropout(0.0)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.dropout(self.layer(x))
+
+    assert placeto.apply(Passes(), {"": "cpu", "layer": "meta"})(X).device.type == "meta"
+    assert placeto.apply(Passes(), {"": "cpu", "dropout": "meta"})(X).device.type == "meta"
+
+
 def test_arguments_by_name_and_in_lists_are_moved_too() -> None:
     class Takes(nn.Module):
         def forward(self, pair: list[Tensor], *, mask: dict[str, Tensor]) -> Tensor:

@@ -29,7 +29,8 @@ def move(model: torch.nn.Module, placement: Mapping[str, Any]) -> None:
     for path, module in modules.items():
         there = of_modules[path]
         if there is not None and _is_called(module) and callers.are_elsewhere(path):
-            module.register_forward_pre_hook(_InputsTo(there), prepend=True, with_kwargs=True)
+            bound = path in devices or any(True for _ in module.state_dict(keep_vars=True))
+            module.register_forward_pre_hook(_InputsTo(there, bound), prepend=True, with_kwargs=True)
 
 
 def _is_called(module: torch.nn.Module) -> bool:
@@ -38,12 +39,22 @@ def _is_called(module: torch.nn.Module) -> bool:
 
 
 class _InputsTo:
-    """Moves the tensors with which a module is called."""
+    """Moves the tensors with which a module is called.
 
-    def __init__(self, device: torch.device) -> None:
+    A module that holds nothing and is not named itself runs where its inputs are, if they are together: a dropout that
+    only passes its input on would else take it away from who made it for whom.
+    """
+
+    def __init__(self, device: torch.device, bound: bool) -> None:
         self.device = device
+        self.bound = bound
 
     def __call__(self, _module: torch.nn.Module, args: Any, kwargs: Any) -> Any:
+        """The arguments on the device."""
+        if not self.bound:
+            tensors = (value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor))
+            if len({tensor.device for tensor in tensors}) <= 1:
+                return None
         return pytree.tree_map_only(torch.Tensor, self._there, (args, kwargs))
 
     def _there(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -99,9 +110,7 @@ def _moved(tensor: torch.Tensor, device: torch.device, moved: dict[int, torch.Te
     if isinstance(tensor, torch.nn.Parameter):
         if torch._has_compatible_shallow_copy_type(tensor, there):
             tensor.data = there
-            result = tensor
-        else:
-            result = torch.nn.Parameter(there, tensor.requires_grad)
+        result = tensor if tensor.device == there.device else torch.nn.Parameter(there, tensor.requires_grad)
     moved[id(tensor)] = moved[id(result)] = result
     return result
 
