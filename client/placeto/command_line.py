@@ -6,6 +6,7 @@ import argparse
 import importlib
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status: 2 with one line for what the person can mend."""
     options = _parser().parse_args(arguments)
     try:
-        recording = _recorded(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what libraries will change one day
+            recording = _recorded(options)
         recording.save(options.out)
     except RecordingError as error:
         print(f"placeto: {error}", file=sys.stderr)

@@ -62,6 +62,7 @@ def _model(path: Path, dtype: str | None) -> Any:
         import transformers
     except ImportError as error:
         raise RecordingError("--hf needs transformers in this environment: pip install transformers") from error
+    transformers.logging.set_verbosity_error()
     values = _values(path)
     kind = values.get("model_type")
     mapping = transformers.models.auto.configuration_auto.CONFIG_MAPPING

@@ -59,10 +59,11 @@ def test_a_function_gives_a_training_step(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["llama", "llama/config.json"])
-def test_a_configuration_gives_the_model(folder: Path, path: str) -> None:
+def test_a_configuration_gives_the_model(folder: Path, path: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["record", "--hf", path, "--batch", "2", "--length", "16", "--out", "step.json"]) == 0
     recorded = read(folder / "step.json")
     assert recorded["graph"]["name"] == "llama"
+    assert capfd.readouterr().err == ""
     products = [node for node in recorded["nodes"] if node["type"] == "mm"]
     assert {node["dtype"] for node in products} == {"bfloat16"}
     layers = 2 * 2 * 16 * 2 * (4 * 64 * 64 + 3 * 64 * 128)
