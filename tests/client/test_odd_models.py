@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.utils.parametrizations import spectral_norm, weight_norm
+from torch_geometric.nn import GIN
 
 from tests.client import models
 from tests.client.twin import check, labels
@@ -217,6 +218,14 @@ def test_experts_of_any_type(dtype: torch.dtype) -> None:
     recording = trained(Experts(), inputs)
     assert recording.flops("forward", products=True) == 2 * 64 * 16 * 32
     assert recording.flops("backward", products=True) == 2 * 2 * 64 * 16 * 32
+
+
+def test_a_graph_network_of_a_library() -> None:
+    """Two layers, each of which multiplies each node's features twice."""
+    inputs = (torch.zeros(40, 16), torch.zeros(2, 90, dtype=torch.long))
+    recording = trained(GIN(16, 32, 2, 8), inputs)
+    assert recording.flops("forward", products=True) == 2 * 40 * (16 * 32 + 32 * 32 + 32 * 8 + 8 * 8)
+    assert recording.without_formula == {}
 
 
 def test_eight_bit_floating_point() -> None:

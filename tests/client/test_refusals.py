@@ -10,6 +10,7 @@ import placeto
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import GCN
 
 from tests.client import models
 
@@ -165,6 +166,14 @@ def test_shapes_that_do_not_fit_name_the_module_and_the_line() -> None:
     assert str(error.value).startswith("layers/1 (")
     assert "RuntimeError" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_library_whose_name_begins_as_pytorchs_is_the_models() -> None:
+    inputs = (torch.zeros(10, 4), torch.zeros(2, 20, dtype=torch.long))
+    with pytest.raises(
+        placeto.RecordingError, match=r"^convs/0 \(.*torch_geometric.*\.py:\d+\): aten\.nonzero depends on"
+    ):
+        placeto.record(GCN(4, 8, 2), inputs)
 
 
 def test_a_model_is_as_it_was_after_a_refusal() -> None:

@@ -1,5 +1,6 @@
 """Why a step could not be run, in one sentence that names the module and the line."""
 
+import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from placeto.errors import RecordingError
 from placeto.pytorch.modules import Modules
 from placeto.pytorch.tape import Tape
 
-_NOT_THE_MODELS = (str(Path(torch.__file__).parent), str(Path(__file__).parent.parent))
+_NOT_THE_MODELS = (f"{Path(torch.__file__).parent}{os.sep}", f"{Path(__file__).parent.parent}{os.sep}")
 _MOST_WORDS = 300
 """characters of a message that is not ours"""
 _PLACES = {"backward": "in the backward pass", "optimizer": "in the optimizer"}
