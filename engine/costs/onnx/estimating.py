@@ -315,6 +315,8 @@ def _costlier(costs: OnnxCosts, regions: Sequence[int], works: Sequence[_Work]) 
 def _count_of(op: Op) -> OnnxCount | None:
     if op.domain in contributed.DOMAINS:
         return OF_CONTRIBUTED.get(op.type)
+    if op.domain == "" and op.type not in COUNTS:  # some of ONNX Runtime's operators stand in ONNX's own domain
+        return OF_CONTRIBUTED.get(op.type)
     return COUNTS.get(op.type) if op.domain in ("", OF_FORESTS) else None
 
 

@@ -22,7 +22,7 @@ def inferred(op: Op, inputs: Sequence[ValueFacts | None], versions: Mapping[str,
     schema = _schema(op.type, versions.get(op.domain, 1), op.domain)
     if schema is not None:
         return _by_onnx(schema, op, inputs, versions)
-    rule = contributed.SHAPES.get(op.type) if op.domain in contributed.DOMAINS else None
+    rule = contributed.SHAPES.get(op.type) if op.domain in ("", *contributed.DOMAINS) else None
     if rule is not None:
         try:
             found = rule(OnnxExecution(op.node, inputs, []))
