@@ -21,7 +21,7 @@ from engine.costs.tensorflow.notes import notes_of
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.onnx.onnx_graph import ABSENT, INITIALIZER, OnnxGraph, Op
-from engine.graphs.onnx.tensors import FLOATS, SMALL_FLOATS, SMALL_INTEGERS
+from engine.graphs.onnx.tensors import FLOATS, MOST_BYTES, SMALL_FLOATS, SMALL_INTEGERS
 from engine.graphs.reading_options import ReadingOptions
 
 TRIED_BATCH = 8
@@ -117,6 +117,8 @@ class OnnxCosts:
     def _work(self, number: int, op: Op) -> _Work:
         """The work of one execution of an op, and why it is unknown, if it is."""
         inputs, outputs = self._walk.of(op.inputs), self._walk.of(op.outputs)
+        if any(known is not None and known.bytes > MOST_BYTES for known in outputs):
+            return _Work(unknown=Unknown.OVERFLOW)
         if op.node is None or op.regions:
             return _Work(unknown=_unknown_output(outputs))
         if self._walk.is_folded[number]:
@@ -183,12 +185,9 @@ class OnnxCosts:
 
     def _output_bytes(self) -> NDArray[np.int64]:
         """[all outputs] their bytes."""
-        sizes = [
-            min(known.bytes, MOST_WORK // 2**10) if known is not None else 0
-            for op in self._graph.ops
-            for known in self._walk.of(op.outputs)
-        ]
-        return np.array(sizes, dtype=np.int64)
+        values = [known for op in self._graph.ops for known in self._walk.of(op.outputs)]
+        most = min(MOST_BYTES, MOST_WORK // max(len(values), 1))
+        return np.array([0 if known is None else min(known.bytes, most) for known in values], dtype=np.int64)
 
     def _held_bytes(self, op: Op) -> int:
         """Bytes of the initialisers that an op holds."""
@@ -300,7 +299,8 @@ class OnnxCosts:
         is_excluded = is_excluded and value in op.inputs
         if op.type == "MatMulNBits" and op.node is not None and op.inputs[1:2] == [value]:
             execution = OnnxExecution(op.node, [], [])
-            return execution.number("N", 0) * execution.number("K", 0), True
+            elements = execution.number("N", 0) * execution.number("K", 0)
+            return min(max(elements, 0), MOST_BYTES), True
         is_quantised = each.tensor.type in SMALL_INTEGERS | SMALL_FLOATS and len(each.tensor.shape) > 1
         if each.tensor.type not in FLOATS and not (is_quantised and not is_excluded):
             return 0, False

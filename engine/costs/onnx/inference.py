@@ -47,27 +47,32 @@ def _schema(op_type: str, version: int, domain: str) -> Any:
 
 def _by_onnx(schema: Any, op: Op, inputs: Sequence[ValueFacts | None], versions: Mapping[str, int]) -> list[ValueFacts]:
     """The answer of ONNX's own function for the operator; unknown where it has none, or refuses the op."""
+    try:
+        found = _asked(schema, op, inputs, versions)
+    except Exception:  # the types of ONNX's errors are private; the bytes came from a stranger
+        return [UNKNOWN] * len(op.outputs)
+    return [known_of(found.get(f"o{position}"), {}) for position in range(len(op.outputs))]
+
+
+def _asked(
+    schema: Any, op: Op, inputs: Sequence[ValueFacts | None], versions: Mapping[str, int]
+) -> dict[str, TypeProto]:
+    """The types of the outputs `o0`, `o1`, and so on. Raises what ONNX raises."""
     assert op.node is not None
     node = NodeProto(op_type=op.type, domain=op.domain)
     types: dict[str, TypeProto] = {}
     contents: dict[str, TensorProto] = {}
     for position, known in enumerate(inputs):
-        if known is None:
-            node.input.append("")
-            continue
-        name = f"i{position}"
+        name = "" if known is None else f"i{position}"
         node.input.append(name)
-        types[name] = known.message()
-        if known.content is not None:
+        if known is not None:
+            types[name] = known.message()
+        if known is not None and known.content is not None:
             contents[name] = numpy_helper.from_array(known.content)
     node.output.extend(f"o{position}" for position in range(len(op.outputs)))
     node.attribute.extend(_decisive(op.node))
     opsets = [OperatorSetIdProto(domain=domain, version=version) for domain, version in versions.items()]
-    try:
-        found = infer_node_outputs(schema, node, types, contents, opset_imports=opsets)
-    except Exception:  # the types of its errors are private; the bytes came from a stranger
-        return [UNKNOWN] * len(op.outputs)
-    return [known_of(found.get(f"o{position}"), {}) for position in range(len(op.outputs))]
+    return infer_node_outputs(schema, node, types, contents, opset_imports=opsets)
 
 
 def _decisive(node: NodeProto) -> list[AttributeProto]:

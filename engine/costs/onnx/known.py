@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from onnx import TypeProto
 
-from engine.graphs.onnx.tensors import Content, bytes_of
+from engine.graphs.onnx.tensors import MOST_RANK, Content, bytes_of
 
 Lengths: TypeAlias = tuple[int | None, ...]
 """of a tensor, None for one that is not known"""
@@ -67,7 +67,7 @@ def known_of(message: TypeProto | None, lengths_of: Mapping[str, int]) -> ValueF
     if message.WhichOneof("value") != "tensor_type":
         return ValueFacts(other=message)
     tensor = message.tensor_type
-    if not tensor.HasField("shape"):
+    if not tensor.HasField("shape") or len(tensor.shape.dim) > MOST_RANK:
         return ValueFacts(tensor.elem_type)
     lengths: list[int | None] = []
     for dimension in tensor.shape.dim:

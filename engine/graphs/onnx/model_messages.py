@@ -1,9 +1,9 @@
 """Reads the bytes of an ONNX file into one message, or says clearly why they are none. Runs in the child."""
 
 from google.protobuf.message import DecodeError
-from onnx import ModelProto
+from onnx import FunctionProto, GraphProto, ModelProto
 
-from engine.errors import GraphError
+from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
 from engine.graphs.tensorflow.text_messages import MOST_OPS
 
@@ -24,8 +24,36 @@ def read_model(content: bytes) -> ModelProto:
     except DecodeError:
         what = "the file is not an ONNX model, or it is cut short or damaged"
         raise GraphError(what, allowed=ALLOWED, field="file") from None
+    _require_texts(model.graph)
+    for function in model.functions:
+        _require_utf_8(function.name, function.domain, *function.input, *function.output)
+        _require_texts(function)
+    _require_utf_8(*(each.domain for each in model.opset_import))
     _require_graph(model)
     return model
+
+
+def _require_texts(graph: GraphProto | FunctionProto) -> None:
+    """Raise GraphError for a name that is not UTF-8: protobuf gives its bytes in place of a text."""
+    for node in graph.node:
+        _require_utf_8(node.name, node.op_type, node.domain, *node.input, *node.output)
+        for attribute in node.attribute:
+            _require_utf_8(attribute.name, attribute.ref_attr_name)
+            for inner in (attribute.g,) if attribute.HasField("g") else attribute.graphs:
+                _require_texts(inner)
+    if isinstance(graph, FunctionProto):
+        return
+    _require_utf_8(*(tensor.name for tensor in graph.initializer))
+    _require_utf_8(*(tensor.values.name for tensor in graph.sparse_initializer))
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        _require_utf_8(value.name, *(length.dim_param for length in value.type.tensor_type.shape.dim))
+
+
+def _require_utf_8(*texts: str) -> None:
+    for text in texts:
+        if not isinstance(text, str):
+            what = f"a text is not UTF-8: {shortened(ascii(text))}"
+            raise GraphError(what, allowed="UTF-8", field="file")
 
 
 def _require_graph(model: ModelProto) -> None:

@@ -17,7 +17,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from engine.errors import GraphError, shortened
 from engine.graphs.cycles import a_cycle
 from engine.graphs.onnx.model_messages import DEFAULT_DOMAINS, opset_versions
-from engine.graphs.onnx.tensors import OnnxTensor, tensor_of
+from engine.graphs.onnx.tensors import MOST_BYTES, OnnxTensor, tensor_of
 from engine.graphs.tensorflow.text_messages import MOST_OPS
 
 INPUT, INITIALIZER, CONSTANT = "Input", "Initializer", "Constant"
@@ -135,6 +135,7 @@ def onnx_graph(model: ModelProto) -> OnnxGraph:
 class _Builder:
     def __init__(self, model: ModelProto) -> None:
         self._names = _Names()
+        self._held_bytes = 0
         self.graph = OnnxGraph([], [], [Region(ABSENT)], opset_versions(model))
         scope: NameScope = ChainMap()
         self._add_inputs(model.graph, scope)
@@ -177,6 +178,10 @@ class _Builder:
         ]
         for name, tensor in tensors:
             self._value(Value(name, tensor=tensor), scope)
+            self._held_bytes += tensor.bytes
+        if self._held_bytes > MOST_BYTES:
+            what = "all initialisers together have too many bytes"
+            raise GraphError(what, where="the graph", allowed=f"at most {MOST_BYTES}", field="file")
 
     def _add_nodes(self, graph: GraphProto, region: int, scope: NameScope, depth: int, prefix: str) -> None:
         """The nodes of `graph`, in an order in which they can run; `prefix` is that of their names."""

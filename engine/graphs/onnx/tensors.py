@@ -14,7 +14,9 @@ Content: TypeAlias = NDArray[np.generic]
 MOST_CONTENT = 1024
 """elements of a tensor whose content is kept"""
 MOST_BYTES = 10**15
-"""bytes of one tensor"""
+"""bytes of one tensor, and of all initialisers together"""
+MOST_RANK = 64
+"""lengths of a tensor"""
 BITS: dict[int, int] = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.INT32, TensorProto.UINT32), 32),
     **dict.fromkeys((TensorProto.DOUBLE, TensorProto.INT64, TensorProto.UINT64, TensorProto.COMPLEX64), 64),
@@ -68,6 +70,9 @@ def tensor_of(tensor: TensorProto, shape: tuple[int, ...] | None = None) -> Onnx
     """What the file says of `tensor`; of a sparse one with its own `shape`. Raises GraphError."""
     shape = tuple(tensor.dims) if shape is None else shape
     where = shortened(tensor.name)
+    if len(shape) > MOST_RANK:
+        what = f"the initialiser has {len(shape)} lengths"
+        raise GraphError(what, where=where, allowed=f"at most {MOST_RANK}", field="file")
     if any(length < 0 for length in shape):
         what = f"a length of the initialiser is negative: [{shortened(', '.join(map(str, shape)))}]"
         raise GraphError(what, where=where, allowed="lengths from 0", field="file")
@@ -76,7 +81,7 @@ def tensor_of(tensor: TensorProto, shape: tuple[int, ...] | None = None) -> Onnx
         raise GraphError(what, where=where, allowed="an element type of ONNX", field="file")
     size = bytes_of(tensor.data_type, math.prod(shape))
     if size > MOST_BYTES:
-        what = f"the initialiser has {shortened(str(size), 30)} bytes"
+        what = "the initialiser has too many bytes"
         raise GraphError(what, where=where, allowed=f"at most {MOST_BYTES}", field="file")
     return OnnxTensor(tensor.data_type, shape, _content(tensor, shape), size)
 

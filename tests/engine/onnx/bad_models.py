@@ -58,6 +58,11 @@ def weight(model: ModelProto, **fields: object) -> None:
     model.graph.initializer.append(tensor)
 
 
+def many_weights(model: ModelProto) -> None:
+    """Each of 4 · 10¹⁴ bytes."""
+    model.graph.initializer.extend(without_data(f"w{index}", FLOAT, [10**14]) for index in range(3))
+
+
 def cycle(model: ModelProto) -> None:
     model.graph.node[0].input[0] = "Relu:0"
 
@@ -197,7 +202,19 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a huge weight": (
         lambda: changed(lambda m: weight(m, dims=[2**62, 2**62])),
-        "weight: the initialiser has 85070591730234615865843651857… bytes; allowed: at most 1000000000000000",
+        "weight: the initialiser has too many bytes; allowed: at most 1000000000000000",
+    ),
+    "many large weights": (
+        lambda: changed(many_weights),
+        "the graph: all initialisers together have too many bytes; allowed: at most 1000000000000000",
+    ),
+    "a weight of many lengths": (
+        lambda: changed(lambda m: weight(m, dims=[2**60] * 10**5)),
+        "weight: the initialiser has 100000 lengths; allowed: at most 64",
+    ),
+    "a type that is not UTF-8": (
+        lambda: changed(lambda m: None).replace(b"\x04Relu", b"\x04Re\xff\xfe"),
+        "a text is not UTF-8: b'Re\\xff\\xfe'; allowed: UTF-8",
     ),
     "an unknown element type": (
         lambda: changed(lambda m: weight(m, data_type=99)),
