@@ -49,7 +49,7 @@ def _require_texts(graph: GraphProto | FunctionProto) -> None:
         _require_utf_8(value.name, *(length.dim_param for length in value.type.tensor_type.shape.dim))
 
 
-def _require_utf_8(*texts: str) -> None:
+def _require_utf_8(*texts: object) -> None:
     for text in texts:
         if not isinstance(text, str):
             what = f"a text is not UTF-8: {shortened(ascii(text))}"
