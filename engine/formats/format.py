@@ -34,6 +34,8 @@ class Format:
     """suffixes of the files that `write` makes, the usual one first"""
     options: tuple[str, ...] = ()
     """fields of `ReadingOptions` that apply to it"""
+    times: str = ""
+    """function (content: bytes) -> StepStats of the measured times that may lie beside it; empty: none"""
     is_tensorflow: bool = False
     """whether TensorFlow can run the graph: RunMetadata may lie beside it, and it can be measured"""
 

@@ -24,6 +24,7 @@ from engine.costs.cost_model import CostedGraph
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters, layers_of
 from engine.costs.measured import MeasuredCosts, step_stats_of
+from engine.costs.onnx.runtime_profile import stats_of_profile
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
@@ -95,7 +96,10 @@ def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOption
 
 
 def check_run_metadata(path: Path, limits: Limits) -> None:
-    """Raise GraphError or LimitError unless `path` holds step stats; `prepare` checks that they fit a graph. Fast."""
+    """Raise GraphError or LimitError unless `path` holds measured times, as RunMetadata or a profile of ONNX Runtime.
+
+    `prepare` checks that they fit a graph. Fast.
+    """
     require_size(path, limits)
     order: dict[str, Json] = {"path": str(path.absolute())}
     run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS, reads=(path,))
@@ -174,7 +178,7 @@ def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
 
 
 def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:
-    if run_metadata is not None and not FORMATS[suffix].is_tensorflow:
+    if run_metadata is not None and not FORMATS[suffix].times:
         what = f"{FORMATS[suffix].words} has its times in itself"
         raise GraphError(what, where=run_metadata.name, allowed="no RunMetadata", field="run_metadata")
     if run_metadata is None and profile_kind is not None:
@@ -207,8 +211,10 @@ def check_in_child(order: dict[str, Json], _folder: Path, report_progress: Repor
 
 
 def check_run_metadata_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Check a RunMetadata file and return empty results. Raises GraphError."""
-    step_stats_of(Path(cast(str, order["path"])).read_bytes())
+    """Check a file of measured times and return empty results. Raises GraphError."""
+    content = Path(cast(str, order["path"])).read_bytes()
+    stats_of = stats_of_profile if content.lstrip()[:1] in (b"[", b"{") else step_stats_of
+    stats_of(content)
     return {}, {}
 
 
@@ -217,7 +223,8 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     stats = None
     if "run_metadata" in order:
         report_progress(READING_STATS, 0, 0)
-        stats = step_stats_of(Path(cast(str, order["run_metadata"])).read_bytes())
+        content = Path(cast(str, order["run_metadata"])).read_bytes()
+        stats = function(FORMATS[cast(str, order["suffix"])].times)(content)
     file = read_file(source_of(order), report_progress)
     model = file.costs
     if stats is not None:

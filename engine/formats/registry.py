@@ -9,6 +9,7 @@ from engine.errors import GraphError, shortened
 from engine.formats.format import Format
 
 GRAPHDEFS = (".pb", ".pbtxt")
+RUN_METADATA = "engine.costs.measured:step_stats_of"
 OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
 OF_ONNX = ("batch_size", "input_shapes", "trips", "sizes")
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
@@ -22,6 +23,7 @@ FORMATS = {
         "engine.formats.graphdef:write",
         GRAPHDEFS,
         OF_ANY_GRAPH,
+        times=RUN_METADATA,
         is_tensorflow=True,
     ),
     ".pbtxt": Format(
@@ -31,6 +33,7 @@ FORMATS = {
         "engine.formats.text:write",
         GRAPHDEFS,
         WITH_TAGS,
+        times=RUN_METADATA,
         is_tensorflow=True,
     ),
     ".meta": Format(
@@ -40,6 +43,7 @@ FORMATS = {
         "engine.formats.meta_graph:write",
         GRAPHDEFS,
         WITH_SIGNATURE,
+        times=RUN_METADATA,
         is_tensorflow=True,
     ),
     ".zip": Format(
@@ -49,6 +53,7 @@ FORMATS = {
         "engine.formats.zipped:write",
         (".zip", *GRAPHDEFS, ".onnx"),
         WITH_TAGS,
+        times=RUN_METADATA,
         is_tensorflow=True,
     ),
     ".onnx": Format(
@@ -58,6 +63,7 @@ FORMATS = {
         "engine.formats.onnx.writer:write",
         (".onnx", ".zip"),
         OF_ONNX,
+        times="engine.costs.onnx.runtime_profile:stats_of_profile",
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
     ".json.gz": Format(

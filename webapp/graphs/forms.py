@@ -20,7 +20,7 @@ from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts, shape_words, shortened_in_the_middle
 
-TIMES_SUFFIX = ".pb"
+TIMES_SUFFIXES = (".pb", ".json")
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
 NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
@@ -94,8 +94,9 @@ class OptionsForm(forms.Form):
         label="Measured times",
         required=False,
         allow_empty_file=True,  # refused in our own words
-        widget=forms.ClearableFileInput(attrs={"accept": TIMES_SUFFIX}),
-        help_text="RunMetadata with step stats (.pb) of this graph; they replace the estimates.",
+        widget=forms.ClearableFileInput(attrs={"accept": ",".join(TIMES_SUFFIXES)}),
+        help_text="RunMetadata with step stats (.pb) of this graph, or of an ONNX model ONNX Runtime's profile (.json); "
+        "they replace the estimates.",
     )
     profile_kind = forms.ChoiceField(
         label="Measured on",
@@ -200,8 +201,9 @@ class OptionsForm(forms.Form):
         if times is None:
             return
         name = times.name or "times"
-        if PurePath(name).suffix.lower() != TIMES_SUFFIX:
-            raise api.GraphError("this is not RunMetadata", where=name, allowed=TIMES_SUFFIX, field="run_metadata")
+        if PurePath(name).suffix.lower() not in TIMES_SUFFIXES:
+            allowed = f"{TIMES_SUFFIXES[0]}; of an ONNX model {TIMES_SUFFIXES[1]}, a profile of ONNX Runtime"
+            raise api.GraphError("this is not RunMetadata", where=name, allowed=allowed, field="run_metadata")
         if not times.size:
             allowed = "RunMetadata with step stats"
             raise api.GraphError("the file is empty", where=name, allowed=allowed, field="run_metadata")

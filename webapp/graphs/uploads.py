@@ -107,7 +107,7 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
     row = api.FORMATS[suffix]
     if not row.options:
         _require_nothing_open(row, options)
-    if times is not None and not row.is_tensorflow:
+    if times is not None and not row.times:
         what = f"{row.words} has its times in itself"
         raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
     times_bytes = (times.size or 0) if isinstance(times, IncomingFile) else 0

@@ -213,7 +213,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
         "weight: the initialiser has 100000 lengths; allowed: at most 64",
     ),
     "a type that is not UTF-8": (
-        lambda: changed(lambda m: None).replace(b"\x04Relu", b"\x04Re\xff\xfe"),
+        lambda: good().SerializeToString().replace(b"\x04Relu", b"\x04Re\xff\xfe"),
         "a text is not UTF-8: b'Re\\xff\\xfe'; allowed: UTF-8",
     ),
     "an unknown element type": (

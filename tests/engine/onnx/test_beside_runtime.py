@@ -1,24 +1,26 @@
 """Bytes of outputs, trips and sides of branches beside what ONNX Runtime says of a run, node by node."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
-from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto
+from onnx import TensorProto
 
+from engine.child.parent import Limits, no_progress
+from engine.costs.costs import Costs, CostSource
+from engine.costs.onnx.runtime_profile import stats_of_profile
+from engine.errors import GraphError
+from engine.files.archive import from_fields
+from engine.formats.reading import order_of, read_in_child
+from engine.graphs.graph import ComputationGraph
 from engine.graphs.reading_options import ReadingOptions
 from tests.engine.onnx import more_models
 from tests.engine.onnx.building import stored
+from tests.engine.onnx.cases import CASES, Arrays, Case, normal, tokens
 from tests.engine.onnx.reading import read_here
-from tests.engine.onnx.test_placed import CASES, normal, tokens
-
-Arrays = dict[str, NDArray[Any]]
-Case = tuple[Callable[[], ModelProto], ReadingOptions, Callable[[], Arrays]]
 
 
 def llama_inputs() -> Arrays:
@@ -93,3 +95,47 @@ def test_bytes_of_outputs_are_those_of_a_run(name: str, tmp_path: Path) -> None:
     assert {op: pair for op, pair in beside.items() if pair[0] != pair[1]} == {}
     assert beside.keys() >= {node.name for node in model.graph.node if node.op_type != "Constant"}
     assert not found.costs.unknown.any()
+
+
+def test_times_of_a_profile_take_the_place_of_estimates(tmp_path: Path) -> None:
+    """Each node's mean over the runs after the first one; a node without a name is found by its type and number."""
+    model = CASES["resnet"][0]()
+    model.graph.node[3].name = ""
+    path = stored(model, tmp_path / "model.onnx")
+    profile = tmp_path / "profile.json"
+    names = [node.name or f"{node.op_type}_3" for node in model.graph.node]
+    events: list[dict[str, Any]] = [
+        {"cat": "Session", "name": "model_run", "ts": 1000 * run, "dur": 900} for run in range(3)
+    ]
+    for run in range(3):
+        for index, name in enumerate(names):
+            times = {"ts": 1000 * run + 10 * index, "dur": index if run else 10**6}
+            provider = {"args": {"provider": "CPUExecutionProvider"}}
+            events.append({"cat": "Node", "name": f"{name}_kernel_time", **times, **provider})
+    profile.write_text(json.dumps(events))
+    order = order_of(path, ".onnx", ReadingOptions(batch_size=2), Limits())
+    order |= {"run_metadata": str(profile), "profile_kind": None}
+    arrays, texts = read_in_child(order, tmp_path, no_progress)
+    costs, graph = from_fields(Costs, arrays, texts), from_fields(ComputationGraph, arrays, texts)
+    on_cpu = costs.time_us[costs.kinds.index("CPU")]
+    assert [on_cpu[graph.op_names.index(name)] for name in names] == list(range(len(names)))
+    assert (costs.source == CostSource.MEASURED).sum() == len(names)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "line 1, column 1: this is not JSON"),
+        (b"{}", "this is no list of events; allowed: a profile of ONNX Runtime"),
+        (b"[]", "there are no times of nodes; allowed: a profile of ONNX Runtime"),
+        (
+            b'[{"cat": "Node", "name": "a_kernel_time", "ts": 1, "dur": -1}]',
+            "a_kernel_time: its dur is no time",
+        ),
+        (b'[{"cat": "Node", "name": "a_kernel_time", "ts": "x"}]', "a_kernel_time: its ts is no time; allowed: "),
+    ],
+)
+def test_bad_profiles(content: bytes, sentence: str) -> None:
+    with pytest.raises(GraphError, match=sentence) as refused:
+        stats_of_profile(content)
+    assert refused.value.field == "run_metadata"

@@ -3,7 +3,7 @@
 import json
 import runpy
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from tests.engine.onnx import models
 from tests.engine.onnx.building import stored
+from tests.engine.onnx.cases import CASES, Arrays
 from tests.engine.onnx.reading import read_here
 
 DEVICES = ("/device:GPU:0", "/device:GPU:1", "/device:CPU:0")
-Arrays = dict[str, NDArray[Any]]
 ON_THE_CPU = {"GPU": "CPUExecutionProvider", "CPU": "CPUExecutionProvider"}
 
 
@@ -56,44 +56,6 @@ def outputs_of(path: Path, inputs: Arrays, settings: str = "") -> list[NDArray[A
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     found: list[NDArray[Any]] = session.run(None, inputs)
     return found
-
-
-def tokens(*shape: int) -> NDArray[np.int64]:
-    return np.random.default_rng(1).integers(0, 50, shape)
-
-
-def normal(*shape: int) -> NDArray[np.float32]:
-    return np.random.default_rng(2).standard_normal(shape).astype(np.float32)
-
-
-def decoder_inputs() -> Arrays:
-    past = {f"past.{layer}.{name}": normal(2, 4, 5, 8) for layer in range(2) for name in ("key", "value")}
-    return {"input_ids": tokens(2, 3), "position_ids": tokens(2, 3) % 8, **past}
-
-
-CASES: dict[str, tuple[Callable[[], ModelProto], ReadingOptions, Callable[[], Arrays]]] = {
-    "resnet": (
-        lambda: models.resnet((1, 2), 8, 10, seed=0),
-        ReadingOptions(batch_size=2),
-        lambda: {"images": normal(2, 3, 32, 32)},
-    ),
-    "bert": (
-        lambda: models.bert(2, 32, 4, 60, seed=0),
-        ReadingOptions(batch_size=2, sizes={"sequence": 7}),
-        lambda: {"input_ids": tokens(2, 7), "token_type_ids": tokens(2, 7) % 2},
-    ),
-    "decoder": (
-        lambda: models.decoder(2, 32, 4, 60, 16, seed=0),
-        ReadingOptions(batch_size=2, sizes={"new": 3, "past": 5}),
-        decoder_inputs,
-    ),
-    "branches": (
-        models.branches,
-        ReadingOptions(sizes={"rows": 3}),
-        lambda: {"data": normal(3, 4), "flag": np.array(False)},
-    ),
-    "open": (models.branches, ReadingOptions(), lambda: {"data": normal(3, 4), "flag": np.array(True)}),
-}
 
 
 @pytest.fixture(params=list(CASES))
