@@ -257,12 +257,10 @@ def test_a_node_link_file_leaves_nothing_to_be_counted(client: Client, project: 
     assert (response.status_code, response.json()) == (400, {"errors": {field: [sentence]}})
 
 
+NO_TIMES = "this is not RunMetadata; allowed: .pb; of an ONNX model .json, a profile of ONNX Runtime"
 BAD_TIMES = [
-    (
-        times("step.txt"),
-        "step.txt: this is not RunMetadata; allowed: .pb; of an ONNX model .json, a profile of ONNX Runtime",
-    ),
-    (times("step"), "step: this is not RunMetadata; allowed: .pb; of an ONNX model .json, a profile of ONNX Runtime"),
+    (times("step.txt"), f"step.txt: {NO_TIMES}"),
+    (times("step"), f"step: {NO_TIMES}"),
     (times("step.pb", b""), "step.pb: the file is empty; allowed: RunMetadata with step stats"),
     (times("step.pb", b"\x89PNG\r\n\x1a\n" + bytes(50)), "this is a PNG picture; allowed: RunMetadata (.pb) of a run"),
     (times("step.pb", TIMES[:-3]), "the file is not RunMetadata, or it is cut short or damaged: "),

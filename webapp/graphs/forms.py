@@ -95,7 +95,7 @@ class OptionsForm(forms.Form):
         required=False,
         allow_empty_file=True,  # refused in our own words
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(TIMES_SUFFIXES)}),
-        help_text="RunMetadata with step stats (.pb) of this graph, or of an ONNX model ONNX Runtime's profile (.json); "
+        help_text="RunMetadata with step stats (.pb) of the graph, or ONNX Runtime's profile (.json) of an ONNX model; "
         "they replace the estimates.",
     )
     profile_kind = forms.ChoiceField(
