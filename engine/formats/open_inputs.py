@@ -20,11 +20,17 @@ class OpenInput:
     name: str
     shape: tuple[int, ...]
     """`OPEN_LENGTH` for each open one"""
+    dimensions: tuple[str, ...] = ()
+    """the names that the file gives to its lengths, empty for one without; or (): it names none"""
+
+    def name_of(self, axis: int) -> str:
+        """The name of an open length; empty where it has none."""
+        return self.dimensions[axis] if self.dimensions and self.shape[axis] == OPEN_LENGTH else ""
 
     @property
     def needs_batch_size(self) -> bool:
         """Whether its first length is open, so that a batch size gives it."""
-        return self.shape[0] == OPEN_LENGTH
+        return self.shape[0] == OPEN_LENGTH and not self.name_of(0)
 
     @property
     def needs_lengths(self) -> bool:
@@ -33,13 +39,15 @@ class OpenInput:
 
     def to_json(self) -> dict[str, Json]:
         """For a child's result, and for a row."""
-        return {"name": self.name, "shape": list(self.shape)}
+        named: dict[str, Json] = {"dimensions": list(self.dimensions)} if self.dimensions else {}
+        return {"name": self.name, "shape": list(self.shape), **named}
 
     @staticmethod
     def from_json(stored: Json) -> "OpenInput":
         """The inverse of `to_json`."""
         row = cast(dict[str, Json], stored)
-        return OpenInput(cast(str, row["name"]), tuple(cast(list[int], row["shape"])))
+        dimensions = tuple(cast(list[str], row.get("dimensions", [])))
+        return OpenInput(cast(str, row["name"]), tuple(cast(list[int], row["shape"])), dimensions)
 
 
 def open_inputs_of(messages: GraphMessages, options: ReadingOptions) -> tuple[OpenInput, ...]:

@@ -82,4 +82,14 @@ def test_an_upload_asks_for_open_lengths(client: Client, project: Project) -> No
     response = client.post(f"/projects/{project.id}/graphs/", {"file": file}, follow=True)
     assert response.status_code == HTTPStatus.OK
     graph = Graph.objects.get()
-    assert [(each.name, each.shape) for each in graph.asked] == [("input_ids", (-1, -1)), ("token_type_ids", (-1, -1))]
+    assert [each.dimensions for each in graph.asked] == [("batch", "sequence")] * 2
+    page = response.content.decode()
+    assert page.count("Length batch") == page.count("Length sequence") == 1 and "batch × sequence" in page
+    wrong = client.post(f"/graphs/{graph.id}/begin/", {"dimension_0": "0", "dimension_1": "5"}, headers=JSON)
+    assert list(wrong.json()["errors"]) == ["dimension_0"]
+    assert (
+        client.post(f"/graphs/{graph.id}/begin/", {"dimension_0": "2", "dimension_1": "5"}).status_code
+        == HTTPStatus.FOUND
+    )
+    graph.refresh_from_db()
+    assert graph.own_options.reading.sizes == {"batch": 2, "sequence": 5}

@@ -18,7 +18,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
 from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
-from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts, shape_words, shortened_in_the_middle
+from webapp.graphs.open_counts import OpenCount, batch_hint, named_shape_words, open_counts, shortened_in_the_middle
 
 TIMES_SUFFIXES = (".pb", ".json")
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
@@ -361,14 +361,26 @@ class BeginForm(forms.Form):
         if not any(each.needs_batch_size for each in self.inputs):
             del self.fields["batch_size"]
         self._axes: dict[str, tuple[str, int]] = {}
+        self._dimensions: dict[str, str] = {}
         for number, each in enumerate(self.inputs):
-            for axis in (at for at, length in enumerate(each.shape) if at and length == api.OPEN_LENGTH):
-                self._add_length(f"length_{number}_{axis}", each, axis)
+            for axis in (at for at, length in enumerate(each.shape) if length == api.OPEN_LENGTH):
+                if dimension := each.name_of(axis):
+                    self._add_dimension(dimension)
+                elif axis:
+                    key = f"length_{number}_{axis}"
+                    self._axes[key] = each.name, axis
+                    self._add_length(key, f"Length {axis + 1} of {shortened_in_the_middle(each.name)}")
 
-    def _add_length(self, key: str, of: api.OpenInput, axis: int) -> None:
-        self._axes[key] = of.name, axis
+    def _add_dimension(self, name: str) -> None:
+        """A field for all lengths of one name."""
+        if name not in self._dimensions.values():
+            key = f"dimension_{len(self._dimensions)}"
+            self._dimensions[key] = name
+            self._add_length(key, f"Length {shortened_in_the_middle(name)}")
+
+    def _add_length(self, key: str, label: str) -> None:
         self.fields[key] = forms.IntegerField(
-            label=f"Length {axis + 1} of {shortened_in_the_middle(of.name)}",
+            label=label,
             required=False,
             min_value=1,
             max_value=api.MOST_DIMENSION,
@@ -379,7 +391,7 @@ class BeginForm(forms.Form):
     @property
     def rows(self) -> list[tuple[str, str]]:
         """Name and shape of each input, for people."""
-        return [(each.name, shape_words(each.shape)) for each in self.inputs]
+        return [(each.name, named_shape_words(each)) for each in self.inputs]
 
     def clean(self) -> dict[str, Any]:
         """Make `options`."""
@@ -394,12 +406,16 @@ class BeginForm(forms.Form):
             shapes[name][axis] = length
             if batch_size is not None and shapes[name][0] == api.OPEN_LENGTH:
                 shapes[name][0] = batch_size
+        sizes = {
+            name: length for key, name in self._dimensions.items() if (length := self.cleaned_data.get(key)) is not None
+        }
         closed = {name: tuple(shapes[name]) for name in dict.fromkeys(self._axes[key][0] for key in given)}
         try:
             options = dataclasses.replace(
                 reading,
                 batch_size=reading.batch_size if batch_size is None else batch_size,
                 input_shapes={**reading.input_shapes, **closed},
+                sizes={**reading.sizes, **sizes},
             )
         except api.PlacetoError as error:
             add_to_form(self, error, next(iter(self.fields)))

@@ -90,6 +90,12 @@ def batch_hint(summary: GraphSummary) -> tuple[int, int] | None:
     return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None
 
 
+def named_shape_words(of: api.OpenInput) -> str:
+    """`batch × 224 × ?`: open lengths by the names that the file gives them."""
+    lengths = [of.name_of(axis) or shape_words([length]) for axis, length in enumerate(of.shape)]
+    return " × ".join(map(shortened_in_the_middle, lengths)) or "scalar"
+
+
 def shape_words(shape: Sequence[int]) -> str:
     """`64 × 224 × 3`."""
     return " × ".join("?" if length == api.OPEN_LENGTH else str(length) for length in shape) or "scalar"

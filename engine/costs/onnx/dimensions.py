@@ -86,6 +86,11 @@ class Dimensions:
             lengths[0] = self._options.batch_size
         return ValueFacts(known.type, tuple(lengths))
 
+    def names_of(self, name: str) -> tuple[str, ...]:
+        """The names of an input's dimensions, empty for one without; () where none has one."""
+        found = tuple(dimension.dim_param for dimension in _dimensions(self._inputs[name]))
+        return found if any(found) else ()
+
     def rows(self) -> list[dict[str, Json]]:
         """A row a dimension, as `Origin.sizes` has them."""
         return [

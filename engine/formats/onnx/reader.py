@@ -52,7 +52,8 @@ def open_inputs_of(graph: OnnxGraph, source: SourceFile) -> tuple[OpenInput, ...
     for value in inputs:
         lengths = dimensions.of_input(value.name).lengths
         if lengths is not None and None in lengths:
-            found.append(OpenInput(value.name, tuple(OPEN_LENGTH if length is None else length for length in lengths)))
+            shape = tuple(OPEN_LENGTH if length is None else length for length in lengths)
+            found.append(OpenInput(value.name, shape, dimensions.names_of(value.name)))
     return tuple(found[:MOST_LISTED])
 
 

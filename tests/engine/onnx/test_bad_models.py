@@ -266,7 +266,10 @@ def test_open_lengths_are_asked_for_and_given(tmp_path: Path) -> None:
     made = model.model("Relu:0", "Relu_1:0")
     path = tmp_path / "model.onnx"
     path.write_bytes(made.SerializeToString())
-    asked = [{"name": "x", "shape": [-1, -1, -1]}, {"name": "y", "shape": [-1, -1]}]
+    asked = [
+        {"name": "x", "shape": [-1, -1, -1], "dimensions": ["rows", "columns", ""]},
+        {"name": "y", "shape": [-1, -1], "dimensions": ["", "columns"]},
+    ]
     assert check_here(path) == {"open_inputs": asked}
     found = read_here(path)
     assert found.summary()["sizes"] == [
