@@ -23,14 +23,12 @@ def test_a_decoder_is_uploaded_placed_downloaded_and_run(page: Page, tmp_path: P
     create_project(page, "Decoder")
     page.set_input_files("input[name=file]", model)
     expect(page.get_by_role("heading", name="What size is a step?")).to_be_visible()
-    page.screenshot(path=tmp_path / "asks.png", full_page=True)
     for name, length in (("batch", "2"), ("new", "3"), ("past", "5")):
-        page.get_by_label(f"Length {name}", exact=True).fill(length)
+        page.get_by_label(f"Length of {name}", exact=True).fill(length)
     page.get_by_role("button", name="Read the graph").click()
     start_run(page, evaluations=50, method="random")
     expect_status(page, "done")
     part(page, "downloads").locator("summary").click()
-    page.screenshot(path=tmp_path / "run.png")
     with page.expect_download() as download:
         page.get_by_role("link", name="Stages for ONNX Runtime (.zip)").first.click()
     download.value.save_as(tmp_path / "stages.zip")

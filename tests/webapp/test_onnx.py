@@ -84,7 +84,7 @@ def test_an_upload_asks_for_open_lengths(client: Client, project: Project) -> No
     graph = Graph.objects.get()
     assert [each.dimensions for each in graph.asked] == [("batch", "sequence")] * 2
     page = response.content.decode()
-    assert page.count("Length batch") == page.count("Length sequence") == 1 and "batch × sequence" in page
+    assert page.count("Length of batch") == page.count("Length of sequence") == 1 and "batch × sequence" in page
     wrong = client.post(f"/graphs/{graph.id}/begin/", {"dimension_0": "0", "dimension_1": "5"}, headers=JSON)
     assert list(wrong.json()["errors"]) == ["dimension_0"]
     assert (

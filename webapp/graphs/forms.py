@@ -376,7 +376,7 @@ class BeginForm(forms.Form):
         if name not in self._dimensions.values():
             key = f"dimension_{len(self._dimensions)}"
             self._dimensions[key] = name
-            self._add_length(key, f"Length {shortened_in_the_middle(name)}")
+            self._add_length(key, f"Length of {shortened_in_the_middle(name)}")
 
     def _add_length(self, key: str, label: str) -> None:
         self.fields[key] = forms.IntegerField(
