@@ -24,6 +24,7 @@ MUTATORS: dict[str, Sequence[Mutator]] = {
     ".onnx": wire_messages.MUTATORS,
     ".zip": zip_archives.MUTATORS,
     ".json": json_texts.MUTATORS,
+    ".json.gz": plain_bytes.MUTATORS,
     ".safetensors": safetensors_files.MUTATORS,
     ".txt": (*json_texts.MUTATORS, *token_texts.MUTATORS),
 }

@@ -1,5 +1,6 @@
 """The seeds: inputs of every format that the application accepts as they are."""
 
+import gzip
 import io
 import json
 import re
@@ -63,6 +64,7 @@ def seeds_by_hand() -> list[Input]:
         Input(GRAPH, ".onnx", _encoder(), fields={"sizes": "sequence=7"}, made="BERT"),
         Input(GRAPH, ".onnx", models.branches().SerializeToString(), fields={"batch_size": "4"}, made="branches"),
         Input(GRAPH, ".json", node_link(), made="tree"),
+        Input(GRAPH, ".json.gz", gzip.compress(node_link(), mtime=0), made="compressed tree"),
         Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),
         Input(POLICY, ".safetensors", small_policy().to_bytes(), made="policy"),
         Input(POLICY, ".safetensors", _policy_with_a_misfit(), made="policy with a misfit"),

@@ -38,9 +38,12 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 PROBES = ("health/", "health/ready", "status/")
 """They may write one row, always the same, at most every ten seconds: they ask whether database, broker and disk store
 what is written. `test_health.py` has their tests."""
-FILES_OF_A_CHILD = ("placed.pb", "placed.pbtxt", "placed.zip", "comparison.png", "comparison.svg")
+FILES_OF_A_CHILD = (
+    *("placed.pb", "placed.pbtxt", "placed.zip", "placed.onnx", "placed-stages.zip"),
+    *("comparison.png", "comparison.svg"),
+)
 """They may start a process, which writes the placed graph or draws the figure with limits, and ends with the answer."""
-NOT_MADE_HERE = ("/simplest/", "/measurement.json")
+NOT_MADE_HERE = ("/simplest/", "/measurement.json", ".device_map.json", ".split_spec.json")
 """what the rows below have no result for"""
 READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
