@@ -117,7 +117,7 @@ def test_what_no_cpu_can_run_is_not_put_on_one(apply: Apply, capsys: pytest.Capt
 
 def test_only_a_graph_is_written(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:
     assert apply(PLACEMENT, out="placed.json") == 2
-    assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb, .pbtxt or .zip\n"
+    assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb, .pbtxt, .zip or .onnx\n"
 
 
 def test_what_cannot_be_written_as_a_saved_model_is_refused_before_it_is_read(
