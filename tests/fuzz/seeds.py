@@ -97,7 +97,7 @@ def _built(folder: Path) -> Iterator[Input]:
 
 
 def _encoder() -> bytes:
-    return models.bert(1, 16, 2, 30).SerializeToString()
+    return bytes(models.bert(1, 16, 2, 30).SerializeToString())
 
 
 def _zipped(folder: Path, inside: str = "") -> bytes:

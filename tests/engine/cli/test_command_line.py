@@ -132,7 +132,10 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
         ),
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
         (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: an integer from 1 to 100000"),
-        (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt, .zip, .onnx or .json"),
+        (
+            ["--out", "placed.txt"],
+            "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt, .zip, .onnx or .json",
+        ),
         (
             ["--out", "/nowhere/a.json"],
             "--out: /nowhere/a.json cannot be written; allowed: a file in a folder that is there",
