@@ -8,7 +8,7 @@ from engine import api
 from engine.cli import Commands
 from engine.errors import SettingsError, shortened
 
-NAME_WIDTH = 18
+NAME_WIDTH = 23
 
 
 def add_methods(commands: Commands) -> None:
