@@ -292,7 +292,8 @@ def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
 
 def test_an_unknown_suffix_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
-        GraphError, match=r"\Aa file ending in .h5; load it .*; allowed: .pb, .pbtxt, .meta, .zip, .onnx, .json, .json.gz\Z"
+        GraphError,
+        match=r"\Aa file ending in .h5; load it .*; allowed: .pb, .pbtxt, .meta, .zip, .onnx, .json, .json.gz\Z",
     ):
         check_upload(tmp_path / "upload.h5", ".h5", LIMITS)
 

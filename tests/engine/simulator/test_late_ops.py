@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 
 import numpy as np
 import placeto
@@ -67,14 +68,17 @@ def test_an_optimizer_that_gives_to_another_phase_is_refused() -> None:
         parsed(json.dumps({"nodes": nodes, "edges": [{"source": "u", "target": "f"}]}).encode())
 
 
-@pytest.mark.parametrize("name", ["residual", "checkpointed", "convolutions", "LoRA"])
+MODELS: dict[str, Callable[[], tuple[torch.nn.Module, torch.Tensor]]] = {
+    "residual": lambda: (models.Residuals(64, 4), torch.zeros(512, 64)),
+    "checkpointed": lambda: (models.Residuals(64, 4, "plain"), torch.zeros(512, 64)),
+    "convolutions": lambda: (models.Convolutions(), torch.zeros(16, 3, 32, 32)),
+    "LoRA": lambda: (models.Lora(), torch.zeros(1024, 64)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_the_peak_of_a_recorded_step_is_that_of_the_ops_in_their_order(name: str) -> None:
-    model, inputs = {
-        "residual": lambda: (models.Residuals(64, 4), torch.zeros(512, 64)),
-        "checkpointed": lambda: (models.Residuals(64, 4, "plain"), torch.zeros(512, 64)),
-        "convolutions": lambda: (models.Convolutions(), torch.zeros(16, 3, 32, 32)),
-        "LoRA": lambda: (models.Lora(), torch.zeros(1024, 64)),
-    }[name]()
+    model, inputs = MODELS[name]()
     recording = placeto.record(model, inputs, loss=models.total, optimizer=torch.optim.AdamW)
     found = parsed(json.dumps(recording.to_json()).encode())
     placement = np.zeros(found.graph.op_count, dtype=np.int32)
