@@ -38,7 +38,7 @@ def _methods(_parsed: argparse.Namespace) -> int:
         presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
         policy = "  takes a policy" if method.takes_policy else ""
         start = "  searches from --start" if method.searches_from_start else ""
-        print(f"{method.name:16}{method.label}{presets}{policy}{start}")
+        print(f"{method.name:{NAME_WIDTH}}{method.label}{presets}{policy}{start}")
     return 0
 
 
