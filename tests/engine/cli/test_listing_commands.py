@@ -89,7 +89,7 @@ def test_what_is_listed_is_what_counts(name: str, given: dict[str, Any]) -> None
         ),
         (["nmt_4_layers"], "batch=128; allowed: an integer from 1 to 65536; sentences in one step"),
         (["heft"], "heft has no settings"),
-        ([], "random            method Random"),
+        ([], "random                 method Random"),
     ],
 )
 def test_a_line_a_setting(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
