@@ -1,7 +1,7 @@
 """Device maps, {module path: device}, as accelerate and Hugging Face's `from_pretrained` read them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 from engine.formats.modules.paths import HELD, ModuleTree, module_paths, path_of, require_modules
+from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.ordering import levels
 from engine.prepared import PreparedGraph
@@ -24,6 +25,8 @@ UNPLACED = -1
 def device_map_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.integer]) -> dict[str, Json]:
     """{module path: number of a GPU, or `cpu`}, with as few entries as say the placement `device_of_op` [ops].
 
+    A module that is split has an entry of its own where its own ops would otherwise be read back elsewhere.
+
     Raises GraphError for a graph without modules, PlacementError for devices of several machines, or a module that the
     placement splits though PyTorch runs it on one device.
     """
@@ -31,7 +34,29 @@ def device_map_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArr
     names = torch_devices(cluster)
     tree = ModuleTree.of(prepared, device_of_op.tolist())
     _require_whole(tree)
-    return {path_of(each.path): names[next(iter(each.devices))] for each in tree.whole()}
+    device_of_path = {each.path: next(iter(each.devices)) for each in tree.whole()}
+    while True:
+        device_map = {path_of(path): names[device] for path, device in device_of_path.items()}
+        astray = _modules_read_elsewhere(prepared, device_of_op, devices_of_map(prepared, cluster, device_map))
+        if not astray - device_of_path.keys():
+            return device_map
+        device_of_path = {
+            each.path: next(iter(each.own or each.devices))
+            for each in tree.below()
+            if each.path in device_of_path or (each.own and len(each.devices) > 1 and _is_in_any(each.path, astray))
+        }
+
+
+def _modules_read_elsewhere(
+    prepared: PreparedGraph, device_of_op: NDArray[np.integer], read_back: NDArray[np.integer]
+) -> set[tuple[str, ...]]:
+    paths = module_paths(prepared.graph, prepared.origin.beside)
+    return {path for op in np.flatnonzero(device_of_op != read_back).tolist() if (path := paths[op]) is not None}
+
+
+def _is_in_any(path: tuple[str, ...], modules: Collection[tuple[str, ...]]) -> bool:
+    """Whether a module is one of `modules` or lies in one of them."""
+    return any(path[:depth] in modules for depth in range(len(path) + 1))
 
 
 def _require_whole(tree: ModuleTree) -> None:
@@ -149,11 +174,18 @@ def _follow_labels(graph: ComputationGraph, found: NDArray[np.int32]) -> None:
 
 
 def _follow_data(graph: ComputationGraph, found: NDArray[np.int32]) -> None:
-    """Put the rest beside the first op from which it takes data, else beside the first that takes its own."""
+    """Put the rest beside the first op from which it takes data, else beside the first that takes its own.
+
+    Where one op of a unit is, all of them are.
+    """
+    class_of_op = colocation_classes(graph)
+    order = np.argsort(class_of_op, kind="stable")
+    starts = np.searchsorted(class_of_op[order], np.arange(class_of_op.max(initial=-1) + 2))
     place = levels(np.stack([graph.edge_source, graph.edge_target], axis=1), graph.op_count)
     edges = np.stack([graph.edge_source, graph.edge_target], axis=1)[graph.edge_output != CONTROL]
     forward = edges[np.argsort(place[edges[:, 1]], kind="stable")]
     backward = edges[np.argsort(-place[edges[:, 0]], kind="stable")][:, ::-1]
     for giver, taker in (*forward.tolist(), *backward.tolist()):
-        if found[taker] == UNPLACED:
-            found[taker] = found[giver]
+        if found[taker] == UNPLACED and found[giver] != UNPLACED:
+            unit = class_of_op[taker]
+            found[order[starts[unit] : starts[unit + 1]]] = found[giver]

@@ -49,8 +49,14 @@ def nodes_and_edges(
 
 def recorded_chain(layers: int = 4, tied: bool = False, own_loss: bool = False) -> PreparedGraph:
     """The model, read as an upload of it."""
-    nodes, edges = nodes_and_edges(layers, tied, own_loss)
-    about = {"name": "chain", "framework": "torch", "beside": ["loss"] * own_loss}
+    return prepared_of(*nodes_and_edges(layers, tied, own_loss), beside=["loss"] * own_loss)
+
+
+def prepared_of(
+    nodes: Sequence[dict[str, object]], edges: Sequence[dict[str, object]], beside: Sequence[str] = ()
+) -> PreparedGraph:
+    """A recording of these nodes and edges, read as an upload of it."""
+    about = {"name": "chain", "framework": "torch", "beside": list(beside)}
     found = parsed(json.dumps({"graph": about, "nodes": nodes, "edges": edges}).encode())
     grouping = group_ops(found.graph, found.costs, None)
     return PreparedGraph(found.graph, found.costs, grouping, Origin(".json", framework="torch", beside=found.beside))

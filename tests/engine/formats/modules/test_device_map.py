@@ -1,5 +1,7 @@
 """Device maps: written with as few entries as say the placement, read by accelerate, and read back into it."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from engine.graphs.colocation import colocation_classes
 from engine.graphs.origin import Origin
 from engine.placement_files import simulate
 from engine.prepared import PreparedGraph
-from tests.engine.formats.modules.recorded_chain import along, recorded_chain, units
+from tests.engine.formats.modules.recorded_chain import along, nodes_and_edges, prepared_of, recorded_chain, units
 
 CLUSTER = parse_cluster("3xA100+cpu")
 CHAIN = recorded_chain()
@@ -60,6 +62,38 @@ def test_a_map_is_read_back_as_its_placement_and_covers_every_parameter(devices:
     inside = np.array([path is not None for path in module_paths(CHAIN.graph, ())])
     assert back[inside].tolist() == placement[inside].tolist()
     assert back[0] == placement[2]  # the input lies where it is taken first
+
+
+def with_ops_between() -> PreparedGraph:
+    """`layers/2` itself copies what it is given before its modules run, and the gradient of that behind them."""
+    nodes, edges = nodes_and_edges(4)
+    own = {"type": "clone", "flops": 0, "bytes_accessed": 1 << 20, "output_bytes": [1 << 20], "colocation": "layers/2"}
+    before = next(number for number, node in enumerate(nodes) if node["id"] == "layers/2/attn/weight")
+    nodes.insert(before, {"id": "layers/2/clone", "phase": "forward", **own})
+    nodes.append({"id": "layers/2/backward_clone", "phase": "backward", **own})
+    for edge in edges:
+        if edge == {"source": "layers/1/mlp/mm", "target": "layers/2/attn/mm"}:
+            edge["source"] = "layers/2/clone"
+        if edge == {"source": "layers/2/attn/backward_mm", "target": "layers/1/mlp/backward_mm"}:
+            edge["source"] = "layers/2/backward_clone"
+    edges.append({"source": "layers/1/mlp/mm", "target": "layers/2/clone"})
+    edges.append({"source": "layers/2/attn/backward_mm", "target": "layers/2/backward_clone"})
+    return prepared_of(nodes, edges)
+
+
+WINDOWS = with_ops_between()
+
+
+@given(st.lists(st.integers(0, 3), min_size=11, max_size=11))
+def test_ops_of_a_split_module_that_read_none_of_its_modules_come_back_where_they_were(devices: list[int]) -> None:
+    device_of_unit = dict(zip(units(WINDOWS), devices, strict=True))
+    placement = along(WINDOWS, device_of_unit)
+    device_map = device_map_of(WINDOWS, CLUSTER, placement)
+    back = devices_of_map(WINDOWS, CLUSTER, json.loads(json.dumps(device_map)))
+    assert back[1:].tolist() == placement[1:].tolist()
+    where_the_data_is = device_of_unit["layers/2"] == device_of_unit["layers.1.mlp"]
+    if where_the_data_is and len({device_of_unit["layers.2.attn"], device_of_unit["layers.2.mlp"]}) > 1:
+        assert "layers.2" not in device_map  # the ops of both passes follow what the forward pass reads
 
 
 def test_accelerates_own_map_is_read() -> None:
