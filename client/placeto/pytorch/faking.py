@@ -7,16 +7,42 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
 
 _KNOWN_LARGEST = 64
 """elements of an integer buffer whose values the step may read"""
+_POSITIONS = frozenset(getattr(torch.ops.aten.arange, name) for name in ("default", "start", "start_step"))
+_COMPUTED_LARGEST = 65_536
+"""elements of a tensor that is computed from known values, and whose values the step may read"""
+
+
+class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
+    """Fake tensors that know values which follow from numbers alone: sizes of images, masks drawn by numpy."""
+
+    def may_turn_const(self, t: torch.Tensor) -> bool:
+        """Whether the values are kept of a tensor that was computed from known values alone."""
+        small = t.numel() <= _COMPUTED_LARGEST and t.layout is torch.strided and t.device.type == "cpu"
+        return super().may_turn_const(t) or (small and not self.is_our_fake(t))
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs the op; positions (`arange`) are known values."""
+        result: Any = super().__torch_dispatch__(func, types, args, kwargs)
+        if func not in _POSITIONS or result.is_floating_point() or result.numel() > _COMPUTED_LARGEST:
+            return result
+        with _disable_current_modes():
+            return self.with_values(func(*args, **{**(kwargs or {}), "device": "cpu"}))
+
+    def with_values(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A fake of this tensor that knows its values."""
+        fake: torch.Tensor = self.fake_tensor_converter.from_real_tensor(self, tensor, make_constant=True)
+        return fake
 
 
 class Fakes:
     """Fake tensors on one pretended device, one for each tensor that is given."""
 
     def __init__(self) -> None:
-        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.mode = _Mode(allow_non_fake_inputs=True)
         self._fakes: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def owns(self, tensor: torch.Tensor) -> bool:
@@ -39,6 +65,9 @@ class Fakes:
         return self._fakes[id(tensor)][1]
 
     def _made(self, tensor: torch.Tensor) -> torch.Tensor:
+        if _has_small_known_values(tensor):
+            with torch.no_grad():
+                return self.mode.with_values(tensor.detach().clone())
         with torch.no_grad(), self.mode:
             if tensor.layout is torch.strided:
                 fake = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
@@ -46,8 +75,6 @@ class Fakes:
                 fake = self.mode.from_tensor(tensor, static_shapes=True)
             if isinstance(tensor, torch.nn.Parameter):
                 return torch.nn.Parameter(fake, requires_grad=tensor.requires_grad)
-        if _has_small_known_values(tensor):
-            fake.constant = tensor.detach().clone()  # type: ignore[attr-defined]
         if tensor.is_leaf and tensor.requires_grad:
             fake.requires_grad_()
         return fake
