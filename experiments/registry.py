@@ -107,6 +107,7 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.policies.sizes:make_sizes_scope",
     ),
+    "recorded": Experiment("experiments.recorded.table:run", "an hour"),
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),

@@ -1,0 +1,12 @@
+"""Architectures drawn at random from timm, torchvision and transformers: how many are recorded, read and placed.
+
+`python -m experiments recorded` writes docs/results/recorded.{md,json}. timm and torchvision are installed beside, in a
+folder that PYTHONPATH names, since nothing else needs them:
+
+    pip install --no-deps --target vision timm==1.0.31 torchvision==0.28.0
+    PYTHONPATH=vision python -m experiments recorded
+
+The 220 architectures stand in list.json here, which `python -m experiments.recorded.drawing` has drawn. Each has a
+child process with a time limit; its row is kept in kept/recorded.jsonl, so a second call continues where the first
+stopped.
+"""
