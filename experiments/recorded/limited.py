@@ -8,6 +8,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 STEP, ROW = "step", "row"
+START = "start"
+MOST_TO_START_S = 120.0
 
 
 def limited_row(function: str, case: Mapping[str, Any], seconds: float, preload: Sequence[str] = ()) -> dict[str, Any]:
@@ -18,7 +20,7 @@ def limited_row(function: str, case: Mapping[str, Any], seconds: float, preload:
     Args:
         function: `module:name`; gives the row of a case, and calls its second argument with each step that begins.
         case: What the row is of.
-        seconds: The limit.
+        seconds: The limit, from when the child has imported the function.
         preload: Names of modules.
     """
     context = multiprocessing.get_context("forkserver")
@@ -28,7 +30,7 @@ def limited_row(function: str, case: Mapping[str, Any], seconds: float, preload:
     process.start()
     theirs.close()
     try:
-        return _row(ours, time.monotonic() + seconds, f"it takes longer than {seconds:g} s")
+        return _row(ours, seconds)
     finally:
         process.kill()
         process.join()
@@ -39,12 +41,13 @@ def _run(function: str, case: Mapping[str, Any], theirs: Connection) -> None:
     module, _, name = function.partition(":")
     rows: Callable[[Mapping[str, Any], Callable[[str], None]], dict[str, Any]]
     rows = getattr(importlib.import_module(module), name)
+    theirs.send({STEP: START})
     row = rows(case, lambda step: theirs.send({STEP: step}))
     theirs.send({ROW: row})
 
 
-def _row(ours: Connection, end: float, too_long: str) -> dict[str, Any]:
-    step = "start"
+def _row(ours: Connection, seconds: float) -> dict[str, Any]:
+    step, end = START, time.monotonic() + MOST_TO_START_S
     while ours.poll(max(0.0, end - time.monotonic())):
         try:
             message = ours.recv()
@@ -54,4 +57,6 @@ def _row(ours: Connection, end: float, too_long: str) -> dict[str, Any]:
             row: dict[str, Any] = message[ROW]
             return row
         step = message[STEP]
-    return {"failed": step, "sentence": too_long}
+        if step == START:
+            end = time.monotonic() + seconds
+    return {"failed": step, "sentence": f"it takes longer than {seconds:g} s"}

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -74,13 +75,13 @@ def page(drawn: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], made: str)
     parts = [
         f"# Architectures drawn at random: {len(rows) - len(failed)} of {len(rows)} get a device map",
         "For those who want to know whether their own PyTorch model can be recorded and placed.",
-        f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}; recorder and formats {', '.join(states)}. Drawn with seed\n"
-        f"{drawn['seed']} from {population['timm']:,} architectures of timm, {population['torchvision']} of torchvision\n"
-        f"and {population['transformers']} model types of transformers, each for training (AdamW) or for inference by\n"
-        "the toss of a coin; batch 2, real sizes. Each is built without weights, recorded, read, and placed by Auto with\n"
-        "60 evaluations (1,000 where none of these fits) on 2 × RTX 4090 and an RTX 3090. Its device map is written, read\n"
-        "back as the same placement of all modules, and checked by accelerate against the model. The parameters of the\n"
-        "recording are compared with the model's own.",
+        f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}; recorder and formats {', '.join(states)}.\n"
+        f"Drawn with seed {drawn['seed']} from {population['timm']:,} architectures of timm,\n"
+        f"{population['torchvision']} of torchvision and {population['transformers']} model types of transformers,\n"
+        "each for training (AdamW) or for inference by the toss of a coin; batch 2, real sizes. Each is built without\n"
+        "weights, recorded, read, and placed by Auto with 60 evaluations (1,000 where none of these fits) on\n"
+        "2 × RTX 4090 and an RTX 3090. Its device map is written, read back as the same placement of all modules, and\n"
+        "checked by accelerate against the model. The parameters of the recording are compared with the model's own.",
         "\n".join(_by_library(rows)),
         *_failures(failed),
         *_unknown(rows),
@@ -117,8 +118,7 @@ def _failures(failed: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _without_folders(sentence: str) -> str:
     """Files of libraries by their names alone."""
-    words = (word.rpartition("/")[2] if word.startswith(("/", "(/")) else word for word in sentence.split())
-    return " ".join(f"({word}" if word.endswith("):") and "(" not in word else word for word in words)
+    return re.sub(r"\((?:/[^/:\s]+)*/([^/:\s]+:\d+)\)", r"(\1)", sentence)
 
 
 def _unknown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -157,9 +157,10 @@ def _of_transformers(drawn: Mapping[str, Any]) -> str:
     for reason in passed.values():
         counts[next(words for start, words in kinds if reason.partition(": ")[2].startswith(start))] += 1
     words = ", ".join(f"{counts[each]} {each}" for _, each in kinds if counts[each])
+    passed_over = f"{len(passed)} {'type was' if len(passed) == 1 else 'types were'}"
     return (
         "## Of transformers\n\n"
         "A type has its default configuration and its causal language model where there is one, else its plain model.\n"
         f"{small} have fewer layers or experts than that, since they had more than 2 billion parameters; list.json\n"
-        f"beside the experiment says how many. {len(passed)} types were passed over while drawing: {words}."
+        f"beside the experiment says how many. {passed_over} passed over while drawing: {words}."
     )
