@@ -105,7 +105,7 @@ def test_rows_are_kept_and_what_failed_is_tried_again_by_another_recorder(
     assert "1 types were passed over" not in page and "1 type was passed over" in page
     assert table.run(tmp_path, lambda _: None) == page and measured == ["layers", "chooses"]
     monkeypatch.setattr(table, "steps_state", lambda: "second")
-    monkeypatch.setitem(BUILDERS, "chooses", of_layers)  # type: ignore[arg-type]
+    monkeypatch.setitem(BUILDERS, "chooses", of_layers)
     page = table.run(tmp_path, lambda _: None)
     assert measured == ["layers", "chooses", "chooses"]
     assert "2 of 2 get a device map" in page and "## Those that get none" not in page
