@@ -184,3 +184,13 @@ def test_autocast_multiplies_in_half_the_width() -> None:
     products = [node for node in recording.nodes if node["type"] in ("mm", "addmm")]
     assert products and {node["dtype"] for node in products} == {"bfloat16"}
     assert {node.get("dtype", "float32") for node in recording.nodes if node.get("phase") == "optimizer"} == {"float32"}
+
+
+def test_triangular_systems_take_a_square_for_each_column() -> None:
+    class Solves(nn.Module):
+        def forward(self, lower: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+            return torch.linalg.solve_triangular(lower, right, upper=False)
+
+    recording = placeto.record(Solves(), (torch.eye(8).repeat(3, 1, 1), torch.ones(3, 8, 5)))
+    assert recording.without_formula == {}
+    assert recording.flops() == 3 * 5 * 8 * 8  # of row i: i multiply-adds and a division

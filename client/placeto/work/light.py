@@ -210,6 +210,11 @@ def _cube(factor: float) -> Formula:
     return lambda arguments, _keywords, _out: int(factor * arguments[0].numel() * arguments[0].shape[-1])
 
 
+def _substitution(arguments: Arguments, _keywords: dict[str, Any], out: Any) -> int:
+    """Triangular systems of side n: n² for each column of the right side."""
+    return int(first_tensor(out).numel() * arguments[0].shape[-1])
+
+
 FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d"), _window),
     **dict.fromkeys(("avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"), _window),
@@ -225,6 +230,7 @@ FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(("linalg_cholesky_ex", "cholesky"), _cube(1 / 3)),
     **dict.fromkeys(("linalg_lu_factor_ex", "_linalg_det", "_linalg_slogdet"), _cube(2 / 3)),
     "linalg_inv_ex": _cube(2),
+    "linalg_solve_triangular": _substitution,
 }
 
 
