@@ -194,3 +194,13 @@ def test_triangular_systems_take_a_square_for_each_column() -> None:
     recording = placeto.record(Solves(), (torch.eye(8).repeat(3, 1, 1), torch.ones(3, 8, 5)))
     assert recording.without_formula == {}
     assert recording.flops() == 3 * 5 * 8 * 8  # of row i: i multiply-adds and a division
+
+
+def test_complex_numbers_of_length_and_angle_take_four_each() -> None:
+    class Turns(nn.Module):
+        def forward(self, length: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
+            return torch.polar(length, angle)
+
+    recording = placeto.record(Turns(), (torch.ones(3, 5), torch.ones(3, 5)))
+    assert recording.without_formula == {}
+    assert recording.flops() == 3 * 5 * 4  # a cosine, a sine, and the length times each

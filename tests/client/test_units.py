@@ -110,3 +110,25 @@ def test_a_module_that_is_called_twice_numbers_its_ops() -> None:
     recording = placeto.record(nn.Sequential(layer, layer), torch.zeros(1, 3))
     assert named(recording, "0/addmm") == ["0/addmm", "0/addmm_1"]
     assert recording.parameters == 12
+
+
+def test_a_tied_weight_has_its_name_in_a_module_that_does_not_run() -> None:
+    class Translates(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = nn.Linear(4, 4, bias=False)
+            self.head = nn.Linear(4, 4, bias=False)
+            self.head.weight = self.embed.weight
+            self.other = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.other(self.embed(x))
+
+    recording = placeto.record(Translates(), torch.zeros(2, 4), loss=torch.sum, optimizer=torch.optim.SGD)
+    nodes = {node["id"]: node for node in recording.nodes}
+    assert nodes["head/weight"]["buffers"] == [["embed/weight", 0]]
+    assert (
+        nodes["head/weight"]["colocation"] == nodes["embed/weight"]["colocation"] != nodes["other/weight"]["colocation"]
+    )
+    assert nodes["head/weight"].get("persistent_bytes", 0) == 0
+    assert recording.parameters == 4 * 4 + 4 * 4 + 4

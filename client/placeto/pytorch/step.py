@@ -20,6 +20,7 @@ from placeto.pytorch.tape import Tape, tensors_in
 from placeto.pytorch.unwrapping import unwrapped
 from placeto.recording import Recording
 from placeto.units import colocation_labels
+from placeto.work.memory import tensor_bytes
 from placeto.work.products import PRODUCTS
 
 
@@ -58,6 +59,7 @@ class _Step:
         self.tape = Tape(self.fakes, self.modules)
         self.loss_path = next(path for path in _loss_paths() if path not in self.modules.classes)
         self.optimizer_name: str | None = None
+        self.other_names: list[tuple[Op, str]] = []
 
     def run(self, inputs: Any, after: Any) -> None:
         """Runs the step.
@@ -132,6 +134,33 @@ class _Step:
                 op.parameters = tensor.numel() if kind == PARAMETER else 0
                 self.modules.parameter_paths[id(tensor)] = path
                 self.tape.add_source(tensor, op, persistent=True)
+        self.other_names = list(self._other_names())
+
+    def _other_names(self) -> Iterator[tuple[Op, str]]:
+        """An op for each further name of a tied weight, which takes no memory as a view does, and its first name."""
+        for kind, named in (
+            (PARAMETER, self.model.named_parameters(remove_duplicate=False)),
+            (BUFFER, self.model.named_buffers(remove_duplicate=False)),
+        ):
+            first_names: dict[int, str] = {}
+            for dotted, tensor in named:
+                owner, _, own_name = dotted.rpartition(".")
+                path = path_of(owner) if owner else ""
+                name = joined(path, escaped(own_name))
+                first = first_names.setdefault(id(tensor), name)
+                if first != name:
+                    yield Op(kind, path, name=name, output_bytes=[tensor_bytes(tensor)]), first
+
+    def _add_other_names(self) -> None:
+        """Those in modules that did not run, and so have no other op: a placement needs a device there too."""
+        ops = self.tape.ops
+        running = {op.path for op in ops}
+        numbers = {op.name: number for number, op in enumerate(ops) if op.type in (PARAMETER, BUFFER)}
+        for op, first in self.other_names:
+            if op.path not in running:
+                op.sources = [(numbers[first], 0)]
+                op.buffers = [(numbers[first], 0)]
+                ops.append(op)
 
     def _add_inputs(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         names = _parameter_names(self.model.forward)
@@ -177,6 +206,7 @@ class _Step:
     def recording(self, name: str, batch: int | None, whole: Collection[str]) -> Recording:
         """What was recorded, with names and labels."""
         ops = self.tape.ops
+        self._add_other_names()
         give_paths(ops)
         names = names_of(ops)
         paths = self.modules.classes

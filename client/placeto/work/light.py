@@ -44,6 +44,7 @@ MOVES = frozenset(
 EACH_OF_RESULT: dict[str, int] = {
     **dict.fromkeys(("addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "native_dropout"), 3),
     **dict.fromkeys(("sigmoid", "sigmoid_", "elu", "elu_", "celu", "selu", "selu_", "logit", "softplus"), 4),
+    "polar": 4,
     **dict.fromkeys(("silu", "silu_", "mish", "mish_", "hardswish", "hardswish_", "log_sigmoid_forward"), 5),
     **dict.fromkeys(("gelu", "gelu_"), 8),
     **dict.fromkeys(("silu_backward", "gelu_backward", "mish_backward"), 10),
