@@ -75,18 +75,19 @@ def page(drawn: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], made: str)
     parts = [
         f"# Architectures drawn at random: {len(rows) - len(failed)} of {len(rows)} get a device map",
         "For those who want to know whether their own PyTorch model can be recorded and placed.",
-        f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}; recorder and formats {', '.join(states)}.\n"
+        "\n".join(_by_library(rows)),
         f"Drawn with seed {drawn['seed']} from {population['timm']:,} architectures of timm,\n"
         f"{population['torchvision']} of torchvision and {population['transformers']} model types of transformers,\n"
         "each for training (AdamW) or for inference by the toss of a coin; batch 2, real sizes. Each is built without\n"
         "weights, recorded, read, and placed by Auto with 60 evaluations (1,000 where none of these fits) on\n"
         "2 × RTX 4090 and an RTX 3090. Its device map is written, read back as the same placement of all modules, and\n"
         "checked by accelerate against the model. The parameters of the recording are compared with the model's own.",
-        "\n".join(_by_library(rows)),
         *_failures(failed),
         *_unknown(rows),
         "\n".join(_seconds(rows)),
         _of_transformers(drawn),
+        f"`{COMMAND}`; Placeto Explorer {VERSION}, {made};\nrecorder and formats {', '.join(states)}.\n"
+        "A row that has come to its end with one of these is not measured again.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -156,11 +157,11 @@ def _of_transformers(drawn: Mapping[str, Any]) -> str:
     counts: Counter[str] = Counter()
     for reason in passed.values():
         counts[next(words for start, words in kinds if reason.partition(": ")[2].startswith(start))] += 1
-    words = ", ".join(f"{counts[each]} {each}" for _, each in kinds if counts[each])
+    words = ",\n".join(f"{counts[each]} {each}" for _, each in kinds if counts[each])
     passed_over = f"{len(passed)} {'type was' if len(passed) == 1 else 'types were'}"
     return (
         "## Of transformers\n\n"
         "A type has its default configuration and its causal language model where there is one, else its plain model.\n"
         f"{small} have fewer layers or experts than that, since they had more than 2 billion parameters; list.json\n"
-        f"beside the experiment says how many. {passed_over} passed over while drawing: {words}."
+        f"beside the experiment says how many. {passed_over} passed over while drawing:\n{words}."
     )
