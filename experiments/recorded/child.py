@@ -1,5 +1,6 @@
 """One architecture from its library to a device map, each step named as it begins, and its row."""
 
+import importlib
 import json
 import logging
 import tempfile
@@ -113,9 +114,7 @@ def _placed(model: torch.nn.Module, prepared: api.PreparedGraph, clock: _Clock) 
             raise ValueError("the device map is read back as another placement")
     yield {"entries": len(device_map)}
     with clock.at(CHECK):
-        from accelerate.utils.modeling import check_device_map
-
-        check_device_map(model, device_map)
+        importlib.import_module("accelerate.utils.modeling").check_device_map(model, device_map)
 
 
 def _answer(prepared: api.PreparedGraph, cluster: api.Cluster, evaluations: int) -> dict[str, Any]:
@@ -125,9 +124,15 @@ def _answer(prepared: api.PreparedGraph, cluster: api.Cluster, evaluations: int)
 
 def loss_of(out: Any) -> torch.Tensor:
     """The mean of all that a model gives."""
-    leaves = torch.utils._pytree.tree_leaves(dict(out) if isinstance(out, Mapping) else out)
-    floats = [each for each in leaves if isinstance(each, torch.Tensor) and each.requires_grad]
-    return torch.stack([each.float().mean() for each in floats]).sum()
+    return torch.stack([each.float().mean() for each in _trained(out)]).sum()
+
+
+def _trained(out: Any) -> Iterator[torch.Tensor]:
+    if isinstance(out, torch.Tensor) and out.requires_grad:
+        yield out
+    elif isinstance(out, Mapping | list | tuple):
+        for each in out.values() if isinstance(out, Mapping) else out:
+            yield from _trained(each)
 
 
 def quiet_row_of(case: Mapping[str, Any], begins: Callable[[str], None]) -> dict[str, Any]:

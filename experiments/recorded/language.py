@@ -1,11 +1,13 @@
 """Models of transformers by their default configurations, made smaller where they are large."""
 
+import importlib
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+AUTO = "transformers.models.auto.modeling_auto"
 BATCH, TOKENS, SOUND_SAMPLES, FRAMES = 2, 128, 16_000, 256
 LARGEST = 2_000_000_000
 """parameters of a model that is taken as it is"""
@@ -33,25 +35,21 @@ MELS = {"gemma4_audio": 128}
 
 def names() -> list[str]:
     """All types that have a model."""
-    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
-
-    return sorted(MODEL_MAPPING_NAMES)
+    return sorted(importlib.import_module(AUTO).MODEL_MAPPING_NAMES)
 
 
 def _class(name: str) -> Any:
     """The causal language model of a type, else its plain model."""
-    import transformers
-    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_MAPPING_NAMES
-
-    found = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(name) or MODEL_MAPPING_NAMES[name]
-    return getattr(transformers, found[0] if isinstance(found, (tuple, list)) else found)
+    auto = importlib.import_module(AUTO)
+    found = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(name) or auto.MODEL_MAPPING_NAMES[name]
+    return getattr(importlib.import_module("transformers"), found[0] if isinstance(found, (tuple, list)) else found)
 
 
 def built(name: str, changes: Mapping[str, Any]) -> Any:
     """The model of a type on the meta device, with some values of its configuration changed."""
     cls = _class(name)
     with torch.device("meta"):
-        return cls._from_config(cls.config_class(**changes))
+        return cls(cls.config_class(**changes))
 
 
 def smaller(name: str) -> tuple[Any, dict[str, Any]]:

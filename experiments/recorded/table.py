@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import statistics
 from collections import Counter
@@ -17,15 +16,14 @@ from experiments.folders import ROOT
 from experiments.grid import KeptResults, Measurement, of_any_code
 from experiments.keeping.code_state import DIGITS, meaning
 from experiments.pages import ReportLine, table_line, table_of_figures, write_page, write_rows
-from experiments.recorded.limited import limited_row
+from experiments.recorded.limited import CLIENT, limited_row
 
 COMMAND = "python -m experiments recorded"
 NAME = "recorded"
 LIST = Path(__file__).with_name("list.json")
-CLIENT = ROOT / "client"
 LIMIT_S = 300.0
 """for one architecture"""
-PRELOADED = "experiments.recorded.preloaded"
+ROWS = "experiments.recorded.child:quiet_row_of"
 STEPS = ("build", "record", "read", "place", "write", "check")
 
 
@@ -50,10 +48,7 @@ def run(folder: Path, report: ReportLine) -> str:
 
 def measured(case: Mapping[str, Any]) -> dict[str, Json]:
     """The row of one architecture, from a child process with a time limit."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if str(CLIENT) not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join((str(CLIENT), *filter(None, paths)))
-    return limited_row(f"{PRELOADED}:row_of", case, LIMIT_S, (PRELOADED,))
+    return limited_row(ROWS, case, LIMIT_S)
 
 
 @cache
