@@ -25,7 +25,7 @@ def test_the_diff_is_one_new_file_and_one_row() -> None:
 
 
 def test_it_is_listed_with_its_settings(copy: Copy) -> None:
-    assert "slices          Slices\n" in copy.output("-m", "engine", "methods")
+    assert "slices                 Slices\n" in copy.output("-m", "engine", "methods")
     schema = json.loads(copy.output("-m", "engine", "settings", "slices", "--json-schema"))
     assert schema["title"] == "slices"
     assert schema["properties"]["batch"]["maximum"] == 4096

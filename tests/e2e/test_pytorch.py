@@ -68,6 +68,10 @@ def test_a_foreign_device_map_is_kept_and_judged(page: Page, step: Path, tmp_pat
     kept = panel.get_by_role("row").filter(has_text="theirs")
     expect(kept).to_contain_text("uploaded")
     expect(kept.locator("td.number").first).to_contain_text(re.compile("[0-9]"))
+    kept.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        kept.get_by_role("link", name="device_map for PyTorch").click()
+    assert json.loads(download.value.path().read_text()) == json.loads(theirs.read_text())
     theirs.write_text(json.dumps({"": "disk"}))
     page.locator("[data-kept=file]").set_input_files(theirs)
     expect(page.locator("[data-kept=message]")).to_contain_text("weights on disk are not placed")

@@ -44,6 +44,10 @@ SINCE_0_2_0 = {
     **dict.fromkeys(("view.json", "graph.json", "drawing.json"), ("short_name",)),
 }
 """fields of answers, or of their rows and groups, that version 0.2.0 did not have"""
+WORDS_SINCE_0_2_0 = {b"estimated from operations and bytes": b"estimated by Grappler"}
+"""words of answers, and what version 0.2.0 said"""
+DOWNLOADS_SINCE_0_2_0 = ("placed.onnx", "placed-stages.zip", "model.device_map.json", "model.split_spec.json")
+"""files among `downloads` that version 0.2.0 did not write"""
 LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
 NEW_COLUMNS: dict[str, dict[str, Any]] = {
@@ -149,12 +153,22 @@ def _ask(client: Client, address: str) -> list[Any]:
     return [200, _answer(address, response.headers["Content-Type"], content_of(response))]
 
 
+def _without_new_downloads(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_new_downloads(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _without_new_downloads(each) for name, each in value.items() if name not in DOWNLOADS_SINCE_0_2_0}
+
+
 def _answer(address: str, content_type: str, content: bytes) -> Any:
+    for words, before in WORDS_SINCE_0_2_0.items():
+        content = content.replace(words, before)
     if address.endswith(("/groups.csv", "/chain.csv")):  # their last column is new
         content = b"".join(line.rpartition(b",")[0] + b"\r\n" for line in content.splitlines())
     if not content_type.startswith("application/json"):
         return hashlib.sha256(content).hexdigest()
-    value = json.loads(content)
+    value = _without_new_downloads(json.loads(content))
     since = SINCE_0_2_0.get(address.partition("?")[0].rpartition("/")[2], ())
     listed = value.get("groups") if since else None
     groups = [group for group in listed if isinstance(group, dict)] if isinstance(listed, list) else []

@@ -11,6 +11,8 @@ import { counted, cutName, formatBytes, formatTime } from "../ui/format.js";
 const ORIGINS = { hand: "by hand", run: "from a run", upload: "uploaded" };
 const DOWNLOAD_WORDS = [
   ["placement.json", "Placement (.json)"],
+  ["model.device_map.json", "device_map for PyTorch"],
+  ["model.split_spec.json", "split_spec for pipeline stages"],
   ["placed.pb", "Placed GraphDef (.pb)"],
   ["placed.pbtxt", "Placed GraphDef as text (.pbtxt)"],
   ["placed.zip", "Placed SavedModel (.zip)"],

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import BinaryIO
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
@@ -22,7 +23,7 @@ from webapp.jobs.models import Event
 from webapp.pages.explorer.drawings import FOR_A_DAY
 from webapp.pages.explorer.views import BaseKind, base_of, hand_made, integers, kept_of
 from webapp.pages.placements.page import placement_or_404, placement_to_json, whole_to_json
-from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
+from webapp.pages.runs.downloads import NAMES, attachment, module_file, placed, refusal_of
 from webapp.pages.runs.page import run_or_404
 from webapp.placements import keeping
 from webapp.placements.models import Placement
@@ -176,6 +177,11 @@ def _download(
     with a_slot_to_explain():
         session = session_of(row)
         device_of_op = api.devices_to_json(session.prepared, session.cluster, given_of().device_of_op)
-    is_graph = name.startswith("placed")
-    content = placed(graph, device_of_op, name) if is_graph else json.dumps(device_of_op, indent=1).encode()
+    content: bytes | BinaryIO
+    if name.startswith("placed"):
+        content = placed(graph, device_of_op, name)
+    elif api.module_file_of(name) is not None:
+        content = module_file(session.prepared, session.cluster, device_of_op, name)
+    else:
+        content = json.dumps(device_of_op, indent=1).encode()
     return attachment(graph, name, NAMES[name][0], content)

@@ -167,11 +167,13 @@ def _placement(answer: Answer, placement: api.SplitPlacement, _name: str) -> byt
 
 
 def _module_file(answer: Answer, placement: api.SplitPlacement, name: str) -> bytes:
-    """Raises PlacementError where the placement has no such file."""
+    return module_file(*prepared_and_cluster_of(answer.run), _device_of_op(answer, placement), name)
+
+
+def module_file(prepared: api.PreparedGraph, cluster: api.Cluster, device_of_op: Mapping[str, str], name: str) -> bytes:
+    """The file `name`, one of `MODULE_FILES`, of a placement. Raises PlacementError where the placement has none."""
     row = api.module_file_of(name)
     assert row is not None
-    prepared, cluster = prepared_and_cluster_of(answer.run)
-    device_of_op = api.placement_to_json(prepared, cluster, placement)
     return api.module_file_text(row, prepared, cluster, device_of_op).encode()
 
 
