@@ -1,8 +1,8 @@
 """Makes the pictures of README.md and docs/guide.md anew: `python -m tests.pictures [--out docs/images]`.
 
 It starts the application on a scratch folder, opens the shipped example, and takes pictures of its pages in a browser:
-still ones, and an animated one of the placement as it improves. It starts a comparison, and records and places two
-PyTorch models. Four minutes on two cores, with `client` on the Python path.
+still ones, and an animated one of the placement as it improves. It starts a comparison, places an ONNX model, and
+records and places two PyTorch models. Four minutes on two cores, with `client` on the Python path.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from experiments.elsewhere import PREFILL, Recorded
+from tests.engine.onnx.building import stored
+from tests.engine.onnx.models import bert
 from tests.supervisor.application import application
 from tests.supervisor.started import free_port
 
@@ -88,7 +90,7 @@ def take_all(page: Page, out: Path) -> None:
 
 
 def take_recorded(page: Page, out: Path, folder: Path) -> None:
-    """Runs of two PyTorch models, from their recorded steps."""
+    """Runs of two PyTorch models, from their recorded steps, and of an ONNX model."""
     gpt2, mixtral = folder / "gpt2.json.gz", folder / "mixtral.json.gz"
     config = GPT2Config()  # the smallest of the published sizes
     with torch.device("meta"):
@@ -97,13 +99,19 @@ def take_recorded(page: Page, out: Path, folder: Path) -> None:
     inputs = {"input_ids": tokens, "labels": tokens}
     placeto.record(model, inputs, optimizer=torch.optim.AdamW, batch=4).save(gpt2)
     Recorded("8x7B", PREFILL, 4, ()).record(mixtral)
-    for path, devices, picture in (
-        (gpt2, "2xRTX4090+RTX3090", "pytorch-run.png"),
-        (mixtral, "4xRTX4090+4xRTX3090", "pytorch-mixtral.png"),
+    encoder = stored(bert(), folder / "bert.onnx")
+    for path, lengths, devices, picture in (
+        (gpt2, {}, "2xRTX4090+RTX3090", "pytorch-run.png"),
+        (mixtral, {}, "4xRTX4090+4xRTX3090", "pytorch-mixtral.png"),
+        (encoder, {"batch": "32", "sequence": "384"}, "2xRTX4090+RTX3090", "onnx-run.png"),
     ):
         page.goto("/")
         page.locator("input[name=file]").set_input_files(path)
         page.wait_for_url("**/graphs/*/")
+        for name, length in lengths.items():
+            page.get_by_label(f"Length of {name}", exact=True).fill(length)
+        if lengths:
+            page.get_by_role("button", name="Read the graph").click()
         page.get_by_label("As text", exact=True).fill(devices)
         page.get_by_role("button", name="Start run").click()
         page.wait_for_url("**/runs/*/")
