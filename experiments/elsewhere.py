@@ -293,6 +293,6 @@ def _summed_up(rows: Sequence[Mapping[str, Any]]) -> str:
         words = f"{len(known) - len(fitting)} of {len(known)} placements do not fit"
         if gains:
             least, most, middle = (100 * share for share in (min(gains), max(gains), float(np.median(gains))))
-            words += f"; where they do, Auto takes {least:.1f} to {most:.0f} % shorter, {middle:.1f} % in the median"
+            words += f"; where they do, Auto takes {least:.1f} to {most:.0f} % less, in the median {middle:.1f} %"
         lines.append(f"- {PLACERS[method].label}: {words}.")
     return lines[0] + "\n\n" + "\n".join(lines[1:])

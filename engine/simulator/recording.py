@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
-from engine.graphs.graph import ComputationGraph
+from engine.graphs.graph import OPTIMIZER, ComputationGraph
 from engine.simulator.holdings import curves_of, full_holdings, published_holdings
 from engine.simulator.records import Scratch, Tables
 from engine.simulator.tables import Numbering
@@ -144,7 +144,19 @@ class Recording:
         by_arrival = np.argsort(arrival_us, kind="stable")
         last_input[self.graph.edge_target[by_arrival]] = bringer[by_arrival]
         ready_us[self.graph.edge_target[by_arrival]] = arrival_us[by_arrival]
+        if len(self.graph.phase):
+            self._wait_for_the_early(last_input, ready_us)
         return last_input, ready_us
+
+    def _wait_for_the_early(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> None:
+        """Make the last early op of a device an input of its late ones, which it lets run."""
+        for order in self.running_order:
+            ops = order[order < self.graph.op_count]
+            is_late = self.graph.phase[ops] == OPTIMIZER
+            early, late = ops[~is_late], ops[is_late]
+            if len(early):
+                waiting = late[ready_us[late] <= self.end_us[early[-1]]]
+                last_input[waiting], ready_us[waiting] = early[-1], self.end_us[early[-1]]
 
     def _after_transfers_us(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """[transfers] how long the channel of each rests after it, and when it, or the sender, is free again."""

@@ -111,7 +111,8 @@ class Timeline:
     or the op before it on its device, for a transfer its producer or the transfer before it on its channel; with
     `sender` for both possibly a transfer that its device sends before"""
     last_input: NDArray[np.int64]
-    """[ops] the activity that brought the last input, a transfer or an op of the same device; or `NOT_WAITED`"""
+    """[ops] the activity that brought the last input, a transfer or an op of the same device; of an op of the optimizer
+    also the last op of another phase on its device, if that ends later; or `NOT_WAITED`"""
     rest_after_us: NDArray[np.float64]
     """[ops + transfers] how long the device or the channel rests after each; after a transfer that occupies its sender
     until that is free again, negative where that is before the bytes arrive"""

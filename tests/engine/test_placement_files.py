@@ -10,6 +10,7 @@ from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placement_files import (
+    devices_of_names,
     devices_to_json,
     pins_of_names,
     placement_of_names,
@@ -24,8 +25,8 @@ OPS, DEVICES = ["a", "b"], ["/device:GPU:0", "/device:GPU:1"]
 
 def read(path: Path, content: object) -> list[int]:
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    arrays, _ = read_in_child({"path": str(path), "ops": OPS, "devices": DEVICES}, path.parent, lambda *_: None)
-    return [int(device) for device in arrays["device_of_op"]]
+    _, texts = read_in_child({"path": str(path), "most_values": 2 * len(OPS) + 1000}, path.parent, lambda *_: None)
+    return devices_of_names(OPS, DEVICES, texts["placement"]).tolist()
 
 
 def test_devices_come_in_the_order_of_the_ops(tmp_path: Path) -> None:
