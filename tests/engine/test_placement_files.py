@@ -26,7 +26,7 @@ OPS, DEVICES = ["a", "b"], ["/device:GPU:0", "/device:GPU:1"]
 def read(path: Path, content: object) -> list[int]:
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     _, texts = read_in_child({"path": str(path), "most_values": 2 * len(OPS) + 1000}, path.parent, lambda *_: None)
-    return devices_of_names(OPS, DEVICES, texts["placement"]).tolist()
+    return [int(device) for device in devices_of_names(OPS, DEVICES, texts["placement"])]
 
 
 def test_devices_come_in_the_order_of_the_ops(tmp_path: Path) -> None:
