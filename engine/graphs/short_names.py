@@ -5,7 +5,7 @@ An exported Keras model calls a function that calls the model: its ops are named
 Three kinds of parts are left out:
 
 - wrappers: the scopes of inlined calls (`StatefulPartitionedCall`, `PartitionedCall_3`, `jit_step`, and the `Func` of
-  TensorFlow's inliner), wherever they stand;
+  TensorFlow's inliner), wherever they stand, and what is before a first slash (`/encoder/layer.0/MatMul`);
 - repetitions: the body of a loop or of a branch is a function, whose ops have their whole path once more:
   `lstm/while/body/_27/lstm/while/MatMul` is `lstm/while/MatMul`. The loop's own scope stays;
 - the root: the scopes that all ops with work share, such as the model's own name. Ops without work (variables, inputs,
@@ -22,8 +22,10 @@ from itertools import zip_longest
 
 from engine.graphs.graph import ComputationGraph
 
-WRAPPER = re.compile(r"(?:(?:Stateful)?PartitionedCall|Func)(?:_[0-9]+)?|jit_\w+")
+CALL = r"(?:(?:Stateful)?PartitionedCall|Func)(?:_[0-9]+)?|jit_\w+"
 """the scope of an inlined call"""
+WRAPPER = re.compile(rf"(?:{CALL})?")
+"""such a scope, or the empty one before a first slash: exporters to ONNX write `/encoder/layer.0/MatMul`"""
 LOOP = re.compile(r"(?:while|cond)(?:_[0-9]+)?")
 """the scope of a loop or branch: never part of the root"""
 INLINED = frozenset({"body", "cond", "then", "else"})
@@ -33,7 +35,7 @@ BRANCHES = frozenset({"then", "else"})
 """of those, the ones that say more than the loop's own scope"""
 AROUND_ROOTS = re.compile(r"(?:gradient_tape|gradients|replica)(?:_[0-9]+)?")
 """scopes that a training step puts around those of the model"""
-RESTARTED_IN = re.compile(rf"(?:{WRAPPER.pattern})|(?:{LOOP.pattern})|(?:{AROUND_ROOTS.pattern})")
+RESTARTED_IN = re.compile(rf"(?:{CALL})|(?:{LOOP.pattern})|(?:{AROUND_ROOTS.pattern})")
 """behind these a path may begin anew"""
 TAPE = re.compile(r"gradient_tape(?:_[0-9]+)?")
 KERAS_ROOT = re.compile(r"(?:functional|sequential|model)(?:_[0-9]+)*")

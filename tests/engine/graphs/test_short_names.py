@@ -83,7 +83,10 @@ def test_a_training_step_shows_layers_too_with_the_optimiser_outside() -> None:
         # an op may itself be called like a wrapper, and names need not be paths
         (["a/PartitionedCall", "b/PartitionedCall", "c"], ["a/PartitionedCall", "b/PartitionedCall", "c"]),
         (["jit_step/net/a/x", "jit_step/net/b/x"], ["a/x", "b/x"]),
-        (["PartitionedCall/", "/", "", "//x"], ["PartitionedCall/", "/", "", "//x"]),
+        (["PartitionedCall/", "/", "", "//x"], ["PartitionedCall/", "/", "", "x"]),
+        # exporters to ONNX write a slash first
+        (["/encoder/a/x", "/decoder/b/x", "ids"], ["encoder/a/x", "decoder/b/x", "ids"]),
+        (["/a/x", "a/x"], ["/a/x", "a/x"]),
     ],
 )
 def test_rules(names: list[str], expected: list[str]) -> None:
