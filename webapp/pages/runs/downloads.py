@@ -128,7 +128,8 @@ def loading_of(run: Run, *, simplest: bool) -> Loading | None:
 
 def stem_of(graph: Graph) -> str:
     """The graph's name in letters, digits and hyphens."""
-    return slugify(Path(graph.name).stem)[:60] or "graph"
+    suffix = api.suffix_of(graph.name)
+    return slugify(graph.name[: len(graph.name) - len(suffix)])[:60] or "graph"
 
 
 def _device_of_op(answer: Answer, placement: api.SplitPlacement) -> dict[str, str]:
