@@ -14,7 +14,7 @@ from engine.events import Json
 from engine.files.tensor_file import pack_tensors
 from engine.graphs.blocks import ROOT, BlockTree, beside_their_use, block_tree, mark_of
 from engine.graphs.edge_trips import moved_bytes, trips_of_edges
-from engine.graphs.graph import CONTROL, PHASES
+from engine.graphs.graph import CONTROL, FORWARD
 from engine.graphs.grouping.grouping import edges_between
 from engine.graphs.layered import Layered, Spacing, layered
 from engine.graphs.short_names import WITHOUT_WORK
@@ -29,7 +29,6 @@ SPACING = Spacing(1.0, 1.0, 1.0, 1.0, 0.0, ASPECT, narrowest_row=5, row_share=1.
 """1 is the distance between neighbours, and between rows: the browser knows how large they are"""
 LEAST_WEIGHT = 1e-6
 """of an op in the place of its block, beside the one that takes longest"""
-FORWARD = PHASES.index("forward")
 AFTERWARDS = 1e-9
 """what an op of the backward pass or the optimizer weighs in the place of its block: a module stands where its forward
 pass is, though a step comes back to it"""

@@ -12,8 +12,8 @@ CONTROL = -1
 """The `edge_output` of a control edge: an order without data."""
 PHASES = ("", "forward", "backward", "optimizer")
 """the parts of a training step, in the order of their numbers in `ComputationGraph.phase`; empty: not said"""
-OPTIMIZER = PHASES.index("optimizer")
-"""ops of this phase run on a device when its others have ended, and give nothing to ops of other phases"""
+FORWARD, OPTIMIZER = PHASES.index("forward"), PHASES.index("optimizer")
+"""ops of the phase `OPTIMIZER` run on a device when its others have ended, and give nothing to ops of other phases"""
 
 
 def no_pairs() -> NDArray[np.int32]:

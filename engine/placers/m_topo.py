@@ -70,14 +70,19 @@ def _roomiest(allowed: NDArray[np.bool_], left_bytes: NDArray[np.float64], devic
     return best
 
 
+def devices_to_fill(problem: PlacementProblem) -> NDArray[np.int64]:
+    """The GPUs in the cluster's order; its CPUs where it has no GPUs."""
+    is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
+    return np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
+
+
 @dataclass(frozen=True, slots=True)
 class MTopo:
     """Fills the devices once, and again with less room where one is too full."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         memory_bytes, allowed = memory_of_groups(problem), np.ascontiguousarray(problem.allowed)
-        is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
-        filled = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
+        filled = devices_to_fill(problem)
         cap_bytes = memory_bytes.sum() / len(filled) + memory_bytes.max()
 
         def schedule(room_bytes: NDArray[np.float64], _is_late: IsLate) -> NDArray[np.int32]:

@@ -93,12 +93,11 @@ def devices_of_split(prepared: PreparedGraph, cluster: Cluster, split: Mapping[s
         what = f"{len(points) + 1} stages on {len(cluster.devices)} devices"
         raise PlacementError(what, where="the split", allowed="at most one stage a device", field="file")
     turns = sorted(turn_of_path[point] for point in points)
-    has_children = {each.path for each in tree.below() if each.children}
-    turn_of_parts = {each.path: each.turn for each in tree.below()}
+    turn_of_leaf = {each.path: each.turn for each in tree.below() if not each.children}
     found = np.full(graph.op_count, UNPLACED, dtype=np.int32)
     for op, parts in enumerate(module_paths(graph, prepared.origin.beside)):
-        if parts is not None and parts not in has_children:
-            found[op] = bisect_right(turns, turn_of_parts[parts])
+        if parts in turn_of_leaf:
+            found[op] = bisect_right(turns, turn_of_leaf[parts])
     return completed(graph, found)
 
 

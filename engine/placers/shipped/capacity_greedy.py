@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.events import ShouldStop
-from engine.placers.m_topo import fill
-from engine.placers.shipped.layers import WeightedLayers
+from engine.placers.m_topo import devices_to_fill, fill
 from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
 
@@ -21,7 +20,6 @@ class CapacityGreedy:
     """Fills each device to its memory."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        devices = WeightedLayers.of(problem).devices
         memory_bytes, allowed = memory_of_groups(problem), np.ascontiguousarray(problem.allowed)
-        placement = fill(allowed, memory_bytes, devices, problem.memory_bytes.astype(np.float64))
+        placement = fill(allowed, memory_bytes, devices_to_fill(problem), problem.memory_bytes.astype(np.float64))
         problem.evaluate_episodes(placement[None, :])

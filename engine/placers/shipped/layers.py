@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.graphs.graph import PHASES
+from engine.graphs.graph import FORWARD
 from engine.graphs.ordering import levels
+from engine.placers.m_topo import devices_to_fill
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import PlacementProblem
 
-FORWARD = PHASES.index("forward")
 STATE = "state"
 """type of the ops of a recording that hold an optimizer's state, which the tools do not count"""
 UNPLACED = -1
@@ -45,8 +45,7 @@ class WeightedLayers:
         weight_bytes = np.bincount(group_of_op, bytes_of_op, problem.group_count).astype(np.int64)
         groups = np.flatnonzero(weight_bytes)
         groups = groups[np.lexsort((groups, turns_of_groups(problem)[groups]))]
-        is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
-        filled = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
+        filled = devices_to_fill(problem)
         modules: list[Counter[str]] = [Counter() for _ in range(problem.group_count)]
         for op in np.flatnonzero(bytes_of_op).tolist():
             modules[group_of_op[op]][graph.op_names[op].rpartition("/")[0]] += int(bytes_of_op[op])
@@ -55,7 +54,7 @@ class WeightedLayers:
             weight_bytes[groups],
             tuple(tuple(modules[group].values()) for group in groups.tolist()),
             filled,
-            np.setdiff1d(np.arange(len(is_cpu)), filled),
+            np.setdiff1d(np.arange(problem.device_count), filled),
         )
 
 
@@ -66,9 +65,9 @@ def turns_of_groups(problem: PlacementProblem) -> NDArray[np.int64]:
     works = np.nan_to_num(problem.costs.time_us).max(axis=0, initial=0.0) > 0
     if len(graph.phase):
         works &= graph.phase <= FORWARD
-    latest = np.full(problem.group_count, graph.op_count, dtype=np.int64)
-    np.minimum.at(latest, problem.grouping.group_of_op[works], level[works])
-    return latest
+    earliest = np.full(problem.group_count, graph.op_count, dtype=np.int64)
+    np.minimum.at(earliest, problem.grouping.group_of_op[works], level[works])
+    return earliest
 
 
 def completed(
