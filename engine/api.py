@@ -18,7 +18,7 @@ from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster, Device
 from engine.clusters.cluster_json import cluster_to_json
-from engine.clusters.device_kinds import CATALOGUE, OP_REST_US
+from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.link_choices import LINK_CHOICES, choices_of_kind
 from engine.clusters.parsing import cluster_text, parse_cluster
 from engine.clusters.shorthand import Shorthand, shorthand_of
@@ -297,7 +297,6 @@ __all__ = [
     "NO_VARIABLES",
     "OPEN_LENGTH",
     "OPEN_TRIPS",
-    "OP_REST_US",
     "POLICY_VERSION",
     "PRESET_WORDS",
     "READING_STEPS",

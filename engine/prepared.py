@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
-from engine.clusters.device_kinds import OP_REST_US, class_of_kind
+from engine.clusters.device_kinds import class_of_kind, op_rest_us_of_kind
 from engine.costs.costs import Costs, CostSource
 from engine.costs.source_words import sources_of
 from engine.costs.tensorflow.work_of_types import may_be_heavy
@@ -140,6 +140,7 @@ class PreparedGraph:
             **self._flops(),
             "time_us": dict(zip(costs.kinds, np.nansum(costs.op_time_in_step_us(), axis=1).tolist(), strict=True)),
             "one_device_us": self._one_device_us(),
+            "at_peaks": costs.at_peaks and len(costs.moved_bytes) > 0,
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
             "format": self.origin.format,
@@ -164,9 +165,10 @@ class PreparedGraph:
         return sources_of(self.costs)
 
     def _one_device_us(self) -> dict[str, Json]:
-        """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""
+        """By kind: the simulated step on one device, with the kind's rest after each op; None if an op cannot run."""
         times, trips = self.costs.op_time_in_step_us(), self.costs.trips_of_op()
-        steps = times.sum(axis=1) + OP_REST_US * ((times > 0) * trips).sum(axis=1)
+        rests_us = np.array([op_rest_us_of_kind(kind) for kind in self.costs.kinds])
+        steps = times.sum(axis=1) + rests_us * ((times > 0) * trips).sum(axis=1)
         needs_gpu = self.graph.needs_gpu.any()
         return {
             kind: None if np.isnan(step) or (needs_gpu and class_of_kind(kind) == "CPU") else float(step)

@@ -14,7 +14,7 @@ import numpy as np
 from engine import VERSION
 from engine.child.parent import no_pulse
 from engine.clusters.cluster import Cluster
-from engine.clusters.device_kinds import Efficiency
+from engine.clusters.shares import Efficiency
 from engine.formats.reading import prepare
 from engine.measuring.calibrating.calibration import CALIBRATING_LIMITS, calibrate_processors, today
 from engine.measuring.calibrating.checking import CHECKS, traced_on_one_device

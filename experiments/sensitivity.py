@@ -1,11 +1,12 @@
 """How much the costs and links decide: ranks of methods and of placements when one of them is changed.
 
 `python -m experiments sensitivity` writes docs/results/sensitivity.md. A row is a graph on a cluster with
-one change: another rule by which transfers share links, op times × 2 or × 5, bandwidths × 0.5, 2 or 20. Beside the
-unchanged problem it has Kendall's tau-b between the methods' ranks, each run anew on the changed problem, and between
-the step times of the same placements, taken along one search on the unchanged problem. Each row is kept in
-kept/sensitivity.jsonl there, so a second call continues where the first stopped; another version of the engine, other
-methods and other budgets start again.
+one change: another rule by which transfers share links, op times × 2 or × 5, bandwidths × 0.5, 2 or 20; on kinds of
+today, the figures of data sheets in place of what ops and transfers reach of them. Beside the unchanged problem it has
+Kendall's tau-b between the methods' ranks, each run anew on the changed problem, and between the step times of the same
+placements, taken along one search on the unchanged problem. Each row is kept in kept/sensitivity.jsonl there, so a
+second call continues where the first stopped; another version of the engine, other methods and other budgets start
+again.
 """
 
 import dataclasses
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from engine import VERSION, api
+from engine.clusters import hosts
 from engine.clusters.cluster import Cluster, Contention
+from engine.clusters.device_kinds import OP_REST_US
 from engine.run.run import Run
 from engine.simulator import Simulator
 from experiments.grid import KeptResults, Measurement, measure_cells_here, of_any_code
@@ -55,9 +58,25 @@ class ZooProblem:
 
     graph: str
     cluster: str
+    reached: float | None = None
+    """share of the links' specified bandwidth that the catalogue counts with; None for K80s, of which it counts all"""
+
+    @property
+    def changes(self) -> "tuple[OneChange, ...]":
+        """The unchanged problem, and what is changed of it."""
+        if self.reached is None:
+            return CHANGES
+        return (CHANGES[0], OneChange("figures of data sheets", bandwidths=1 / self.reached, data_sheets=True))
 
 
-PROBLEMS = (ZooProblem("inception_v3", "2xK80"), ZooProblem("nmt_4_layers", "4xK80"), ZooProblem("nasnet", "4xK80"))
+PROBLEMS = (
+    ZooProblem("inception_v3", "2xK80"),
+    ZooProblem("nmt_4_layers", "4xK80"),
+    ZooProblem("nasnet", "4xK80"),
+    ZooProblem("inception_v3", "2xA100", hosts.NVLINK_SHARE),
+    ZooProblem("nmt_4_layers", "4xA100", hosts.NVLINK_SHARE),
+    ZooProblem("nasnet", "4xRTX4090", hosts.PCIE_SHARE * hosts.THROUGH_HOST_SHARE),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +89,8 @@ class OneChange:
     """factor of all op times"""
     bandwidths: float = 1.0
     """factor of all links' bandwidths"""
+    data_sheets: bool = False
+    """whether ops reach all of the peaks, and devices and links rest as those of the published simulator"""
 
     def __str__(self) -> str:
         return self.name
@@ -77,10 +98,16 @@ class OneChange:
     def cluster(self, cluster: Cluster) -> Cluster:
         """The changed cluster."""
         changed = dataclasses.replace(cluster, bandwidth_bytes_per_us=cluster.bandwidth_bytes_per_us * self.bandwidths)
+        if self.data_sheets:
+            changed = dataclasses.replace(
+                changed, link_rest_us=hosts.PUBLISHED_REST_US, op_rest_us=OP_REST_US, op_rest_of_kind={}
+            )
         return changed if self.contention is None else dataclasses.replace(changed, contention=self.contention)
 
     def prepared(self, prepared: api.PreparedGraph, cluster: Cluster) -> api.PreparedGraph:
         """The graph with changed costs on the kinds of `cluster`; its groups stay."""
+        if self.data_sheets:
+            return dataclasses.replace(prepared, costs=dataclasses.replace(prepared.costs, at_peaks=True))
         if self.op_times == 1.0:
             return prepared
         costs = prepared.costs.for_devices(cluster.devices)
@@ -106,7 +133,7 @@ def run(folder: Path, report: ReportLine) -> str:
     rows: dict[str, dict[str, Any]] = {}
     for problem in PROBLEMS:
         made = cache(partial(_made, problem, report))
-        cells = {change: key_of(problem, change) for change in CHANGES}
+        cells = {change: key_of(problem, change) for change in problem.changes}
 
         def row(change: OneChange, made: Callable[[], _Made] = made) -> dict[str, api.Json]:
             return _row(change, *made())
@@ -192,7 +219,7 @@ def page(rows: Mapping[str, Mapping[str, Any]]) -> str:
     lines = []
     for problem in PROBLEMS:
         known = rows.get(_named(problem, CHANGES[0]))
-        for change in CHANGES[1:]:
+        for change in problem.changes[1:]:
             row = rows.get(_named(problem, change))
             if known is not None and row is not None:
                 lines.append(
@@ -223,6 +250,8 @@ PAGE = """# Sensitivity to costs and links
 "Tau of methods" is Kendall's tau-b between the means of the methods' own best step times on the unchanged and on the
 changed problem ({methods}); "tau of placements" the same for up to {placements} placements along one run of {search} on
 the unchanged problem. Regret: how far the best of these placements is behind the one that is best after the change.
+"Figures of data sheets": ops reach all of the peaks, links all of their specification, and both rest as K80s do, in
+place of what is measured or published ([device kinds](../devices.md)).
 
 {table}
 """

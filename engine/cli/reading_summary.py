@@ -37,7 +37,7 @@ def what_was_read(summary: Summary) -> Iterator[str]:
     yield from _read_as(summary)
     yield f"Op times: {_shares(summary['sources'])}"
     steps = ", ".join(f"{_kind(kind)} {_step(time)}" for kind, time in summary["one_device_us"].items())
-    yield f"Simulated step on one device, with {time_words(api.OP_REST_US, 2)} to launch each op: {steps}"
+    yield f"Simulated step on one device, with the time to launch each op: {steps}"
     times = ", ".join(f"{_kind(kind)} {time_words(time)}" for kind, time in summary["time_us"].items())
     yield f"Ops alone, without rests: {times}"
     yield from summary["notes"]

@@ -24,7 +24,7 @@ from engine.clusters.cluster import (
 from engine.clusters.device_kinds import DeviceKind, canonical_kind, class_of_kind, default_memory_bytes
 from engine.clusters.json_fields import number_of, object_of, text_of
 from engine.clusters.own_kinds import own_kinds_of_json, own_kinds_to_json, require_used
-from engine.clusters.usual_links import LINK_REST_US, common_op_rest_us, usual_links, usual_op_rests_us
+from engine.clusters.usual_links import common_op_rest_us, usual_link_rest_us, usual_links, usual_op_rests_us
 from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
@@ -65,7 +65,7 @@ def cluster_of_json(value: Json) -> Cluster:
         contention=_choice(links, "links", "contention", Contention.BUS),
         bandwidth_bytes_per_us=bandwidths,
         latency_us=latencies_us,
-        link_rest_us=number_of(links, "links", "rest_us", TIMES, LINK_REST_US),
+        link_rest_us=number_of(links, "links", "rest_us", TIMES, usual_link_rest_us(devices)),
         op_rest_us=op_rest_us,
         op_rest_of_kind=op_rest_of_kind,
         memory_model=_choice(fields, "cluster", "memory_model", MemoryModel.FULL),

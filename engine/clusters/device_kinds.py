@@ -1,23 +1,27 @@
 """The device kinds that can be modelled: their makers' figures, and the machines in which they usually stand.
 
-A multiply-add counts as two operations. The peak of float32 is without tensor cores, that of a smaller type with them
-where a kind has them: dense, with sums in float32. A type that a row leaves out runs at the peak of float32.
+A multiply-add counts as two operations. The peak of float32 is without tensor cores, that of other types with them
+where a kind has them: dense, with sums in float32. A type that a row leaves out runs at the peak of float32. What ops
+reach of these figures, and what they cost beside their work, is measured or published: `shares.py`, `hosts.py`. Only
+the K80 and the CPU beside it keep the figures of the published simulator: all of the peak, 5.7 µs after an op.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TypedDict
 
 from engine.clusters import hosts
 from engine.clusters.hosts import Host
+from engine.clusters.shares import OP_REST_ON_H200_US, OTHERS, SHARES, SHARES_OF_AMPERE, Efficiency
+from engine.clusters.stand_ins import measured_type
 from engine.errors import ClusterError, shortened
 
 GIB = 1024**3
 GIGABYTE = 10**9
 DEVICE_CLASSES = ("GPU", "CPU")
 OP_REST_US = 5.7
-"""rest of a device after an op of non-zero time; the framework's, so every kind's. Source: the published simulator"""
+"""rest of a device after an op of non-zero time, where nothing better is known. Source: the published simulator"""
 
 
 class FloatType(StrEnum):
@@ -27,24 +31,12 @@ class FloatType(StrEnum):
     FLOAT64 = "float64"
     FLOAT16 = "float16"
     BFLOAT16 = "bfloat16"
+    TENSORFLOAT32 = "tensorfloat32"
+    """float32 whose products round to 10 bits of mantissa: what tensor cores do where a framework lets them"""
 
 
 FLOAT_TYPES: tuple[FloatType, ...] = tuple(FloatType)
 """in the order of their numbers in `Costs.float_type`"""
-
-
-class Efficiency(NamedTuple):
-    """The shares that ops of a type reach: above 1 where caches hold what they read."""
-
-    peak: float
-    """of the peak, in their operations"""
-    bandwidth: float
-    """of the memory's bandwidth, in the bytes that they move"""
-
-    @staticmethod
-    def of_both(share: float) -> "Efficiency":
-        """The same share of both."""
-        return Efficiency(share, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +65,40 @@ class DeviceKind:
     op_rest_us: float = OP_REST_US
     """rest after each op of non-zero time; a cluster may override it"""
 
+    def efficiency_of(self, op_type: str) -> Efficiency:
+        """The shares that ops of `op_type` reach: its own, those of the measured type like it, or those of all."""
+        known = self.efficiency_by_op_type
+        own = known.get(op_type) or known.get(measured_type(op_type))
+        return own or Efficiency.of_both(self.efficiency)
+
     def peak_of(self, float_type: FloatType) -> float:
         """10⁹ operations a second of `float_type`."""
         return self.peak_gflops_by_type.get(float_type, self.peak_gflops)
 
 
-def _peaks(float16: float, bfloat16: float = 0.0, float64: float = 0.0) -> dict[FloatType, float]:
+def _peaks(
+    float16: float, bfloat16: float = 0.0, float64: float = 0.0, tensorfloat32: float = 0.0
+) -> dict[FloatType, float]:
     """Peaks by type; one of 0 is left out."""
-    peaks = {FloatType.FLOAT16: float16, FloatType.BFLOAT16: bfloat16, FloatType.FLOAT64: float64}
+    peaks = {
+        FloatType.FLOAT16: float16,
+        FloatType.BFLOAT16: bfloat16,
+        FloatType.FLOAT64: float64,
+        FloatType.TENSORFLOAT32: tensorfloat32,
+    }
     return {float_type: peak for float_type, peak in peaks.items() if peak}
 
 
+class _Reached(TypedDict):
+    """What ops reach of a kind's figures, as arguments of `DeviceKind`."""
+
+    efficiency: float
+    efficiency_by_op_type: Mapping[str, Efficiency]
+    op_rest_us: float
+
+
+_OF_TODAY = _Reached(efficiency=OTHERS, efficiency_by_op_type=SHARES, op_rest_us=OP_REST_ON_H200_US)
+_OF_AMPERE = _Reached(efficiency=OTHERS, efficiency_by_op_type=SHARES_OF_AMPERE, op_rest_us=OP_REST_ON_H200_US)
 _ROWS = (
     DeviceKind(
         name="K80",
@@ -114,6 +129,7 @@ _ROWS = (
         source="SXM2, 16 GB: NVIDIA Tesla P100 data sheet and white paper WP-08019-001, table 1",
         host=hosts.DGX_1_P100,
         peak_gflops_by_type=_peaks(21_217.28, 0, 5304.32),  # without tensor cores: twice, half
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="V100",
@@ -124,6 +140,7 @@ _ROWS = (
         source="SXM2, 16 GB: NVIDIA Tesla V100 data sheet and white paper WP-08608-001, table 1",
         host=hosts.DGX_1_V100,
         peak_gflops_by_type=_peaks(125_000, 0, 7833.6),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="A100",
@@ -133,7 +150,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=1_555_000,
         source="SXM4, 40 GB: NVIDIA A100 data sheet and A100 architecture white paper, tables 2 and 4",
         host=hosts.DGX_A100,
-        peak_gflops_by_type=_peaks(312_000, 312_000, 9745.92),
+        peak_gflops_by_type=_peaks(312_000, 312_000, 9745.92, 156_000),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="H100",
@@ -143,7 +161,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=3_350_000,
         source="SXM5, 80 GB: NVIDIA H100 data sheet and H100 architecture white paper, table 3",
         host=hosts.DGX_H100,
-        peak_gflops_by_type=_peaks(989_400, 989_400, 33_454.08),
+        peak_gflops_by_type=_peaks(989_400, 989_400, 33_454.08, 494_700),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="CPU",
@@ -163,6 +182,7 @@ _ROWS = (
         source="NVIDIA T4 data sheet and Turing architecture white paper WP-09183-001",
         host=hosts.G4DN,
         peak_gflops_by_type=_peaks(65_000),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="L4",
@@ -172,7 +192,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=300_000,
         source="NVIDIA L4 data sheet",
         host=hosts.G6,
-        peak_gflops_by_type=_peaks(121_000, 121_000),  # the sheet: 242 with sparsity
+        peak_gflops_by_type=_peaks(121_000, 121_000, 0, 60_500),  # the sheet: 242 with sparsity
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="L40S",
@@ -182,7 +203,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=864_000,
         source="NVIDIA L40S data sheet",
         host=hosts.G6E,
-        peak_gflops_by_type=_peaks(362_050, 362_050),
+        peak_gflops_by_type=_peaks(362_050, 362_050, 0, 183_000),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="A10G",
@@ -193,6 +215,7 @@ _ROWS = (
         source="NVIDIA A10G data sheet; Amazon EC2 G5",
         host=hosts.G5,
         peak_gflops_by_type=_peaks(70_000, 70_000),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="A40",
@@ -202,7 +225,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=696_000,
         source="NVIDIA A40 data sheet",
         host=hosts.SERVER_A40,
-        peak_gflops_by_type=_peaks(149_700, 149_700),
+        peak_gflops_by_type=_peaks(149_700, 149_700, 0, 74_800),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="RTX3090",
@@ -213,6 +237,7 @@ _ROWS = (
         source="GeForce RTX 3090: NVIDIA Ampere GA102 architecture white paper",
         host=hosts.WORKSTATION_PCIE_4,
         peak_gflops_by_type=_peaks(71_000, 71_000),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="RTX4090",
@@ -223,6 +248,7 @@ _ROWS = (
         source="GeForce RTX 4090: NVIDIA Ada GPU architecture white paper",
         host=hosts.WORKSTATION_PCIE_4,
         peak_gflops_by_type=_peaks(165_200, 165_200),
+        **_OF_AMPERE,
     ),
     DeviceKind(
         name="RTX5090",
@@ -233,6 +259,7 @@ _ROWS = (
         source="GeForce RTX 5090: NVIDIA RTX Blackwell GPU architecture white paper",
         host=hosts.WORKSTATION_PCIE_5,
         peak_gflops_by_type=_peaks(209_500, 209_500),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="H200",
@@ -242,7 +269,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=4_800_000,
         source="SXM5: NVIDIA H200 data sheet",
         host=hosts.DGX_H200,
-        peak_gflops_by_type=_peaks(989_400, 989_400, 33_454.08),
+        peak_gflops_by_type=_peaks(989_400, 989_400, 33_454.08, 494_700),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="B200",
@@ -253,7 +281,8 @@ _ROWS = (
         source="NVIDIA Blackwell architecture technical brief, HGX B200 (peaks, bandwidth); NVIDIA DGX B200 data sheet "
         "(memory)",
         host=hosts.DGX_B200,
-        peak_gflops_by_type=_peaks(2_250_000, 2_250_000, 40_000),
+        peak_gflops_by_type=_peaks(2_250_000, 2_250_000, 40_000, 1_125_000),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="MI300X",
@@ -263,7 +292,8 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=5_300_000,
         source="AMD Instinct MI300X data sheet",
         host=hosts.MI300X_PLATFORM,
-        peak_gflops_by_type=_peaks(1_307_400, 1_307_400, 81_700),
+        peak_gflops_by_type=_peaks(1_307_400, 1_307_400, 81_700, 653_700),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="M1Max",
@@ -274,6 +304,7 @@ _ROWS = (
         source="GPU of 32 cores: Apple's announcement of the M1 Max, 18 October 2021; of later chips Apple gives no "
         "TFLOP/s but the M2's",
         host=hosts.macintosh("Mac Studio with M1 Max", 400_000),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="M1Ultra",
@@ -283,6 +314,7 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=800_000,
         source="GPU of 64 cores: Apple's announcement of the M1 Ultra, 8 March 2022",
         host=hosts.macintosh("Mac Studio with M1 Ultra", 800_000),
+        **_OF_TODAY,
     ),
     DeviceKind(
         name="M2",
@@ -292,6 +324,7 @@ _ROWS = (
         memory_bandwidth_bytes_per_us=100_000,
         source="GPU of 10 cores: Apple's announcement of the M2, 6 June 2022",
         host=hosts.macintosh("Mac mini with M2", 100_000),
+        **_OF_TODAY,
     ),
 )
 
@@ -330,6 +363,11 @@ def default_memory_bytes(kind: str) -> int:
     """The memory of one device of `kind`. Raises ClusterError for an unknown kind."""
     name = canonical_kind(kind)
     return CATALOGUE[name].memory_bytes if name in CATALOGUE else CLASS_MEMORY_BYTES[name]
+
+
+def op_rest_us_of_kind(kind: str) -> float:
+    """The rest after an op on a catalogue's name; that of the published simulator for a class."""
+    return CATALOGUE[kind].op_rest_us if kind in CATALOGUE else OP_REST_US
 
 
 def host_of_kind(kind: str) -> Host:

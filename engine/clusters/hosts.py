@@ -1,22 +1,40 @@
 """The machines in which devices usually stand: their links, each with its source.
 
-A link's bandwidth is that of one direction, as its specification or data sheet gives it, without losses to protocols. A
-latency is the time of a transfer of almost no bytes. The rests of links and devices after each transfer and op are the
-software's, not the link's: no data sheet gives them, so all hosts have the published simulator's.
+A link's bandwidth is that of one direction: what transfers reach of the figure in its specification or data sheet, as
+measured on the same generation or the nearest one. A latency is the time of a transfer of almost no bytes. After a
+transfer a link of today rests no longer (`REST_US`); those of the published simulator do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 GBIT = 125
 """bytes a µs of one Gb/s"""
 PUBLISHED = "the published simulator of Placeto (Addanki et al., NeurIPS 2019)"
+PUBLISHED_REST_US = 25.0
+"""rest of a bus or channel after a transfer, in a machine with K80s or devices of no known model. Source: PUBLISHED"""
+REST_US = 0.0
+"""the same of machines of today: on an H200 the second of two copies one way waits for 0.97 of the first, for nothing
+else (docs/results/h200.json)"""
 PEER_LATENCY_US = 2.0
 """between two GPUs that reach each other's memory. Source: the CUDA sample p2pBandwidthLatencyTest, `P2P=Enabled`, 1.8
 to 2.3 µs over NVLink: https://github.com/NVIDIA/cuda-samples/issues/230"""
+COPY_LATENCY_US = 4.1
+"""over PCIe, to pinned memory of the host or to another GPU. Source: an H200, 3.8 to 5.8 µs (docs/results/h200.json);
+4.1 µs between two GPUs: https://github.com/lukealonso/p2pmark"""
 HOST_LATENCY_US = 15.0
-"""through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
+"""between two GPUs through the host's memory. Source: the listing of PEER_LATENCY_US, `P2P=Disabled`, 11 to 20 µs"""
 NETWORK_LATENCY_US = 2 * HOST_LATENCY_US
 """through the memory of both hosts: the adapters' own latency, some µs, is small beside it"""
+PCIE_SHARE = 0.85
+"""of PCIe's figure. Source: an H200, 53.5 of 63.0 GB/s (docs/results/h200.json); 54.3 between two GPUs (p2pmark)"""
+THROUGH_HOST_SHARE = 0.7
+"""of what PCIe reaches, for a copy between two GPUs through the host's memory. Source: 37.2 GB/s on PCIe 5.0,
+https://github.com/NVIDIA/nccl/issues/1264; 22 GB/s, 0.83, on PCIe 4.0, https://github.com/NVIDIA/nccl/issues/814"""
+PAIRED_SHARES = (0.916, 0.958)
+"""of the figure of single links of NVLink 1 and 2. Source: 18.3 of 20 GB/s between P100s and 47.9 of 50 GB/s between
+V100s, Dell EMC, deep learning on V100, table 3"""
+NVLINK_SHARE = 0.835
+"""of the figure of NVLink through switches. Source: 376 of 450 GB/s between H100s, nccl issue 1264"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +53,13 @@ class Link:
         latency_us = max(self.latency_us, other.latency_us)
         return Link(slower.name, slower.bandwidth_bytes_per_us, latency_us, slower.source)
 
+    def through_host(self) -> "Link":
+        """Between two devices of which neither reaches the other's memory; itself where the memory is the host's."""
+        if not self.latency_us:
+            return self
+        bandwidth = self.bandwidth_bytes_per_us * THROUGH_HOST_SHARE
+        return replace(self, bandwidth_bytes_per_us=bandwidth, latency_us=HOST_LATENCY_US)
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -50,6 +75,8 @@ class Host:
     network: Link | None
     """to another machine, for each device; None: there is never another"""
     source: str
+    rest_us: float = REST_US
+    """rest of a bus or channel after a transfer"""
 
 
 def _network(name: str, gigabits: float, devices: int, source: str) -> Link:
@@ -60,18 +87,36 @@ def _network(name: str, gigabits: float, devices: int, source: str) -> Link:
 PLAIN_NETWORK = _network("Ethernet", 10, 1, "IEEE 802.3an, 10GBASE-T: 10 Gb/s")
 """between two machines that a cluster names, of kinds that usually stand in one machine"""
 P2 = Link("PCIe of p2.8xlarge", 7_600.0, 0.0, PUBLISHED + ", 7.6 GB/s")
-PCIE_3 = Link("PCIe 3.0 x16", 15_754.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 3.0: 8 GT/s · 16 lanes · 128/130 / 8")
-PCIE_4 = Link("PCIe 4.0 x16", 31_508.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 4.0: 16 GT/s · 16 lanes · 128/130 / 8")
-PCIE_5 = Link("PCIe 5.0 x16", 63_015.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 5.0: 32 GT/s · 16 lanes · 128/130 / 8")
-NVLINK_1 = Link("NVLink 1", 20_000.0, PEER_LATENCY_US, "NVIDIA WP-08019-001: 40 GB/s a link, both directions; one link")
-NVLINK_2 = Link("NVLink 2", 25_000.0, PEER_LATENCY_US, "NVIDIA WP-08608-001: 50 GB/s a link, both directions; one link")
-NVSWITCH_A100 = Link("NVLink 3", 300_000.0, PEER_LATENCY_US, "NVIDIA A100 data sheet: 600 GB/s, both directions")
-NVSWITCH_H100 = Link("NVLink 4", 450_000.0, PEER_LATENCY_US, "NVIDIA H100 data sheet: 900 GB/s, both directions")
-NVSWITCH_B200 = Link("NVLink 5", 900_000.0, PEER_LATENCY_US, "NVIDIA HGX B200 data sheet: 1.8 TB/s, both directions")
+
+
+def _pcie(generation: int, gigatransfers: int) -> Link:
+    """Sixteen lanes, 128 of 130 bits of which are data."""
+    specified = gigatransfers * 16 * 128 / 130 / 8 * 1000
+    source = f"PCI-SIG, PCI Express {generation}.0: {gigatransfers} GT/s · 16 lanes · 128/130 / 8"
+    return Link(f"PCIe {generation}.0 x16", round(PCIE_SHARE * specified), COPY_LATENCY_US, source)
+
+
+def _nvlink(generation: int, megabytes: int, source: str, share: float = NVLINK_SHARE) -> Link:
+    """NVLink between two GPUs, of `megabytes` bytes a µs by its specification."""
+    return Link(f"NVLink {generation}", round(share * megabytes), PEER_LATENCY_US, source)
+
+
+PCIE_3, PCIE_4, PCIE_5 = _pcie(3, 8), _pcie(4, 16), _pcie(5, 32)
+NVLINK_1 = _nvlink(1, 20_000, "NVIDIA WP-08019-001: 40 GB/s a link, both directions; one link", PAIRED_SHARES[0])
+NVLINK_2 = _nvlink(2, 25_000, "NVIDIA WP-08608-001: 50 GB/s a link, both directions; one link", PAIRED_SHARES[1])
+NVSWITCH_A100 = _nvlink(3, 300_000, "NVIDIA A100 data sheet: 600 GB/s, both directions")
+NVSWITCH_H100 = _nvlink(4, 450_000, "NVIDIA H100 data sheet: 900 GB/s, both directions")
+NVSWITCH_B200 = _nvlink(5, 900_000, "NVIDIA HGX B200 data sheet: 1.8 TB/s, both directions")
 INFINITY = Link("Infinity Fabric", 64_000.0, PEER_LATENCY_US, "AMD MI300X data sheet: 128 GB/s a link, both directions")
 
 P2_8XLARGE = Host(
-    "Amazon EC2 p2.8xlarge", None, P2, P2, None, PUBLISHED + ": all devices on buses of 7.6 GB/s, latency 0"
+    "Amazon EC2 p2.8xlarge",
+    None,
+    P2,
+    P2,
+    None,
+    PUBLISHED + ": all devices on buses of 7.6 GB/s, latency 0",
+    rest_us=PUBLISHED_REST_US,
 )
 """the paper's machine; also that of devices of no particular model"""
 DGX_1_P100 = Host(
@@ -173,18 +218,18 @@ SERVER_A40 = Host(
 WORKSTATION_PCIE_4 = Host(
     "workstation with PCIe 4.0",
     4,
-    PCIE_4,
+    PCIE_4.through_host(),
     PCIE_4,
     _network("Ethernet", 10, 4, "IEEE 802.3an, 10GBASE-T: 10 Gb/s"),
-    "NVIDIA's product page: PCIe 4.0 x16; bridges are left out",
+    "NVIDIA's product page: PCIe 4.0 x16; bridges are left out; GeForce cards do not reach each other's memory",
 )
 WORKSTATION_PCIE_5 = Host(
     "workstation with PCIe 5.0",
     4,
-    PCIE_5,
+    PCIE_5.through_host(),
     PCIE_5,
     _network("Ethernet", 10, 4, "IEEE 802.3an, 10GBASE-T: 10 Gb/s"),
-    "NVIDIA's product page: PCIe 5.0 x16",
+    "NVIDIA's product page: PCIe 5.0 x16; GeForce cards do not reach each other's memory",
 )
 
 

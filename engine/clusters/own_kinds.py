@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.clusters.cluster import LONGEST_US, MOST_DEVICES, MOST_MEMORY_BYTES
-from engine.clusters.device_kinds import DEVICE_CLASSES, KINDS, OP_REST_US, DeviceKind, Efficiency, FloatType
+from engine.clusters.device_kinds import DEVICE_CLASSES, KINDS, OP_REST_US, DeviceKind, FloatType
 from engine.clusters.json_fields import number_of, object_of, text_of
+from engine.clusters.shares import Efficiency
 from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
@@ -22,7 +23,7 @@ EFFICIENCIES_OF_TYPES = (1e-6, 100.0)
 ANY_TYPE = "*"
 """in an object of efficiencies: op types that it leaves out"""
 MOST_OP_TYPES = 500
-_OP_TYPE = re.compile(r"[A-Z_][A-Za-z0-9_]{0,99}")
+_OP_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TAKEN = frozenset(kind.lower() for kind in KINDS)
 
 

@@ -18,9 +18,9 @@ from engine.clusters.device_kinds import GIB, canonical_kind, class_of_kind, def
 from engine.clusters.hosts import Link
 from engine.clusters.link_choices import LINK_CHOICES, LinkChoice, link_choice
 from engine.clusters.usual_links import (
-    LINK_REST_US,
     common_op_rest_us,
     link_of_board,
+    usual_link_rest_us,
     usual_links,
     usual_op_rests_us,
 )
@@ -85,7 +85,7 @@ class Shorthand:
             contention=Contention.BUS,
             bandwidth_bytes_per_us=bandwidths,
             latency_us=latencies_us,
-            link_rest_us=LINK_REST_US,
+            link_rest_us=usual_link_rest_us(devices),
             op_rest_us=op_rest_us,
             op_rest_of_kind=op_rest_of_kind,
             memory_model=MemoryModel.FULL,

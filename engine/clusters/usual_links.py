@@ -15,9 +15,6 @@ from engine.clusters.cluster import Device
 from engine.clusters.device_kinds import OP_REST_US, host_of_kind
 from engine.clusters.hosts import PLAIN_NETWORK, Host, Link
 
-LINK_REST_US = 25.0
-"""rest of a bus or channel after a transfer: the framework's, so that of all links. Source: the published simulator"""
-
 
 def usual_links(devices: Sequence[Device]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bandwidths in bytes a µs and latencies in µs, [devices, devices] from row to column; diagonals mean nothing."""
@@ -29,6 +26,12 @@ def usual_links(devices: Sequence[Device]) -> tuple[NDArray[np.float64], NDArray
             link = _link(source, target, machines[row] == machines[column])
             bandwidths[row, column], latencies_us[row, column] = link.bandwidth_bytes_per_us, link.latency_us
     return bandwidths, latencies_us
+
+
+def usual_link_rest_us(devices: Sequence[Device]) -> float:
+    """The rest of all links after a transfer, in µs: the longest of the GPUs' machines; of CPUs alone, theirs."""
+    hosts = [host_of_kind(device.kind) for device in devices if not device.is_cpu]
+    return max((host.rest_us for host in hosts), default=host_of_kind("CPU").rest_us)
 
 
 def usual_op_rests_us(devices: Sequence[Device]) -> dict[str, float]:
@@ -64,11 +67,11 @@ def _link(source: Device, target: Device, together: bool) -> Link:
 
 
 def link_of_board(source: Device, target: Device) -> Link:
-    """The link of two devices in one machine that do not reach each other's memory."""
+    """The link of two devices in one machine: to the CPU, or through the host between GPUs of different kinds."""
     one, other = host_of_kind(source.kind), host_of_kind(target.kind)
     if source.is_cpu or target.is_cpu:  # the CPU has no link of its own
         return other.board if source.is_cpu else one.board
-    return one.board.narrower(other.board)
+    return one.board.through_host().narrower(other.board.through_host())
 
 
 def _across(one: Host, other: Host) -> Link:

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
-from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES, DeviceKind, Efficiency, class_of_kind
+from engine.clusters.device_kinds import (
+    CATALOGUE,
+    DEVICE_CLASSES,
+    FLOAT_TYPES,
+    DeviceKind,
+    FloatType,
+    class_of_kind,
+)
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
@@ -67,7 +74,7 @@ class Costs:
 
     kinds: tuple[str, ...]
     time_us: NDArray[np.float64]
-    """[kinds, ops] time of one execution"""
+    """[kinds, ops] time of one execution; where it follows from the work, by the kind's peaks alone"""
     output_offset: NDArray[np.int64]
     """[ops + 1] output j of op i is `output_bytes[output_offset[i] + j]`"""
     output_bytes: NDArray[np.int64]
@@ -100,6 +107,9 @@ class Costs:
     contents_bytes: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] bytes that each holds on its op's device beside its own: what a step puts into the stack, array or
     list that the op makes; a transfer of the output does not count them; 0 where it passes on a buffer; or [0]: none"""
+    at_peaks: bool = True
+    """whether ops count as reaching the peaks of the catalogue's kinds, as readings of earlier versions do: theirs
+    keep the times that they had"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
@@ -156,8 +166,24 @@ class Costs:
                 continue
             for kind in (name, device_class, ANY_KIND):
                 if kind in row_of_kind:
-                    times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
+                    times[index] = np.where(np.isnan(times[index]), self._row_us(row_of_kind[kind]), times[index])
         return times * self.trips if len(self.trips) else times
+
+    def _row_us(self, row: int) -> NDArray[np.float64]:
+        """[ops] a row of times, those by the peaks alone replaced by the time that ops of the type really reach."""
+        kind = CATALOGUE.get(self.kinds[row])
+        times = np.asarray(self.time_us[row], dtype=np.float64)
+        if kind is None or not len(self.moved_bytes):
+            return times
+        by_peaks = time_by_peaks_us(self.flops, self.moved_bytes, self.float_type, kind)
+        return np.asarray(np.where(times == by_peaks, self._time_by_work(kind), times), dtype=np.float64)
+
+    def by_peaks_us(self, kinds: Sequence[str]) -> NDArray[np.float64]:
+        """[kinds, ops] the time in a step by the peaks of `kinds` alone, where it is not measured or given.
+
+        What weighs an op where the weight must not depend on the shares of the peaks that are known of a kind.
+        """
+        return replace(self, moved_bytes=no_counts(), float_type=no_reasons()).time_on(kinds)
 
     def _time_by_work(self, kind: DeviceKind) -> NDArray[np.float64]:
         """[ops] the time of one execution on `kind`: as measured on its class, else by the op's work."""
@@ -169,11 +195,11 @@ class Costs:
 
     def efficiency_on(self, kind: DeviceKind) -> NDArray[np.float64] | float:
         """The shares of the peak and of the bandwidth that ops reach on `kind`: [ops, 2], or one for all and both."""
-        of_type = kind.efficiency_by_op_type
-        if not of_type or not len(self.type_of_op):
+        if self.at_peaks and kind.efficiency_by_op_type and CATALOGUE.get(kind.name) is kind:
+            return 1.0
+        if not kind.efficiency_by_op_type or not len(self.type_of_op):
             return kind.efficiency
-        of_others = Efficiency.of_both(kind.efficiency)
-        known = np.array([of_type.get(name, of_others) for name in self.op_type_names])
+        known = np.array([kind.efficiency_of(name) for name in self.op_type_names])
         return np.asarray(known[self.type_of_op], dtype=np.float64)
 
     def with_types(self, op_types: Sequence[str]) -> "Costs":
@@ -209,7 +235,13 @@ class Costs:
 
     def op_time_in_step_us(self) -> NDArray[np.float64]:
         """[kinds, ops] the time of each op in a step, all its executions together."""
-        return self.time_us * self.trips if len(self.trips) else self.time_us
+        times = self.execution_times_us()
+        return times * self.trips if len(self.trips) else times
+
+    def execution_times_us(self) -> NDArray[np.float64]:
+        """[kinds, ops] the time of one execution on each of `kinds`; NaN where an op has none of its own there."""
+        rows = [self._row_us(row) for row in range(len(self.kinds))]
+        return np.array(rows, dtype=np.float64).reshape(self.time_us.shape)
 
     def trips_of_op(self) -> NDArray[np.int64]:
         """[ops] executions of each op in a step."""
@@ -250,18 +282,26 @@ def work_time_us(
     moved_bytes: NDArray[np.int64],
     float_type: NDArray[np.uint8],
     kind: DeviceKind,
-    efficiency: NDArray[np.float64] | float | None = None,
+    efficiency: NDArray[np.float64] | float,
 ) -> NDArray[np.float64]:
     """[ops] the time of one execution on `kind`: arithmetic at the type's peak, then bytes at the memory's bandwidth.
 
     `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32. `efficiency` is [ops, 2], shares
-    of the peak and of the bandwidth, or one number for all; by default that of the kind.
+    of the peak and of the bandwidth, or one number for all.
     """
     arithmetic_us, moving_us = work_parts_us(flops, moved_bytes, float_type, kind)
-    share = kind.efficiency if efficiency is None else efficiency
-    if isinstance(share, np.ndarray):
-        return np.asarray(arithmetic_us / share[:, 0] + moving_us / share[:, 1])
-    return np.asarray((arithmetic_us + moving_us) / share)
+    if isinstance(efficiency, np.ndarray):
+        return np.asarray(arithmetic_us / efficiency[:, 0] + moving_us / efficiency[:, 1])
+    return np.asarray((arithmetic_us + moving_us) / efficiency)
+
+
+def time_by_peaks_us(
+    flops: NDArray[np.int64], moved_bytes: NDArray[np.int64], float_type: NDArray[np.uint8], kind: DeviceKind
+) -> NDArray[np.float64]:
+    """[ops] the time of one execution at the full peaks of `kind`, that of float32 where tensor cores would round."""
+    exact = np.where(float_type == FLOAT_TYPES.index(FloatType.TENSORFLOAT32), 0, float_type).astype(np.uint8)
+    arithmetic_us, moving_us = work_parts_us(flops, moved_bytes, exact, kind)
+    return np.asarray(arithmetic_us + moving_us)
 
 
 def work_parts_us(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress
 from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.cost_model import CostedGraph, CostModel, GraphWithShapes
-from engine.costs.costs import Costs, CostSource, work_time_us
+from engine.costs.costs import Costs, CostSource, time_by_peaks_us
 from engine.costs.step_stats import devices_of, rows_of
 from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
@@ -115,9 +115,7 @@ def _with_row_of(kind: str | None, costs: Costs) -> Costs:
     """`costs` with a row for `kind` of the catalogue, where the ops' work gives its times."""
     if kind not in CATALOGUE or kind in costs.kinds or not len(costs.moved_bytes):
         return costs
-    times = work_time_us(
-        costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[kind], costs.efficiency_on(CATALOGUE[kind])
-    )
+    times = time_by_peaks_us(costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[kind])
     return dataclasses.replace(costs, kinds=(*costs.kinds, kind), time_us=np.vstack((costs.time_us, times)))
 
 

@@ -25,7 +25,8 @@ def digraph(prepared: PreparedGraph) -> "networkx.DiGraph[str]":
 
     graph, costs = prepared.graph, prepared.costs
     made: networkx.DiGraph[str] = networkx.DiGraph(name=graph.name, kinds=list(costs.kinds))
-    trips, known = costs.trips_of_op(), ~np.isnan(costs.time_us)
+    trips, time_us = costs.trips_of_op(), costs.execution_times_us()
+    known = ~np.isnan(time_us)
     for op, name in enumerate(graph.op_names):
         start, end = costs.output_offset[op : op + 2].tolist()
         made.add_node(
@@ -33,7 +34,7 @@ def digraph(prepared: PreparedGraph) -> "networkx.DiGraph[str]":
             type=graph.op_types[op],
             group=int(prepared.grouping.group_of_op[op]),
             device=graph.devices[op],
-            time_us={kind: float(costs.time_us[row, op]) for row, kind in enumerate(costs.kinds) if known[row, op]},
+            time_us={kind: float(time_us[row, op]) for row, kind in enumerate(costs.kinds) if known[row, op]},
             trips=int(trips[op]),
             output_bytes=costs.output_bytes[start:end].tolist(),
             persistent_bytes=int(costs.persistent_bytes[op]),

@@ -27,12 +27,12 @@ def form_of(client: Client, address: str, name: str) -> Any:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("2xh100+cpu", "2 × H100 with 80 GiB each + CPU with 488 GiB; between GPUs 450 GB/s; to the CPU 63.02 GB/s"),
+        ("2xh100+cpu", "2 × H100 with 80 GiB each + CPU with 488 GiB; between GPUs 375.8 GB/s; to the CPU 53.56 GB/s"),
         ("K80:1.5", "K80 with 1.5 GiB"),
-        ("9xA100", "9 × A100 with 40 GiB each; between GPUs 25 to 300 GB/s"),
+        ("9xA100", "9 × A100 with 40 GiB each; between GPUs 25 to 250.5 GB/s"),
         (
             "T4+CPU@ethernet",
-            "2 machines, each T4 with 16 GiB + CPU with 488 GiB; to the CPU 15.75 GB/s; between machines 6.25 GB/s",
+            "2 machines, each T4 with 16 GiB + CPU with 488 GiB; to the CPU 13.39 GB/s; between machines 6.25 GB/s",
         ),
     ],
 )

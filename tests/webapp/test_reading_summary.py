@@ -130,7 +130,9 @@ def test_the_page_shows_all_that_the_engine_reports(client: Client, ready_graph:
 def test_a_summary_of_an_earlier_version_is_shown_as_far_as_it_goes(client: Client, ready_graph: Graph) -> None:
     page = page_of(client, ready_graph, EARLIER)
     assert "Lookup" in page
-    for part in ("notes", "cpu-ops", *NEW_PARTS):
+    assert "An earlier version read this graph" in page
+    assert "An earlier version" not in page_of(client, ready_graph, {**EARLIER, "at_peaks": False})
+    for part in ("cpu-ops", *NEW_PARTS):
         assert f'data-part="{part}"' not in page
 
 

@@ -300,6 +300,15 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             op.output_bytes[output] = times * op.output_bytes[0]
         op.bytes_accessed = bytes_accessed(signature.name, reads, written, made)
         op.dtype = _arithmetic(reads, made)
+        if op.dtype == "float32" and signature.name in PRODUCTS and _may_round(signature.name):
+            op.dtype = "tensorfloat32"
+
+
+def _may_round(product: str) -> bool:
+    """Whether a GPU may round to TensorFloat-32 in this product, by PyTorch's own settings."""
+    if "convolution" in product:
+        return bool(torch.backends.cudnn.allow_tf32)
+    return torch.get_float32_matmul_precision() != "highest"
 
 
 def _arithmetic(reads: list[torch.Tensor], made: list[torch.Tensor]) -> str:

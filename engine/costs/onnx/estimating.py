@@ -10,7 +10,7 @@ from onnx import TensorProto
 from engine.child.parent import ReportProgress
 from engine.clusters.device_kinds import CATALOGUE, FLOAT_TYPES, FloatType
 from engine.costs.cost_model import CostedGraph, GraphWithShapes
-from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs, CostSource, work_time_us
+from engine.costs.costs import OWN_BUFFER, PERSISTENT_BUFFER, Costs, CostSource, time_by_peaks_us
 from engine.costs.estimated import ESTIMATING
 from engine.costs.layers import HeldParameters
 from engine.costs.onnx import contributed, light, products
@@ -79,7 +79,7 @@ class OnnxCosts:
         source = np.where(bounded, CostSource.BOUNDED, CostSource.ESTIMATED)
         costs = Costs(
             kinds=tuple(kinds),
-            time_us=np.array([work_time_us(flops, moved_bytes, float_type, CATALOGUE[kind]) for kind in kinds]),
+            time_us=np.array([time_by_peaks_us(flops, moved_bytes, float_type, CATALOGUE[kind]) for kind in kinds]),
             output_offset=offset,
             output_bytes=self._output_bytes(),
             persistent_bytes=np.array([self._held_bytes(op) for op in self._graph.ops], dtype=np.int64),
@@ -91,6 +91,7 @@ class OnnxCosts:
             moved_bytes=moved_bytes,
             float_type=float_type,
             buffer_of_output=self._buffers(offset),
+            at_peaks=False,
         )
         return CostedGraph(
             costs,
@@ -168,12 +169,14 @@ class OnnxCosts:
         return op.type in light.VIEWS
 
     def _float_type(self, op: Op) -> int:
-        """The index of the type of an op's arithmetic."""
+        """The index of the type of an op's arithmetic. ONNX Runtime's products of float32 round to TensorFloat-32."""
         if op.type in IN_INTEGERS:
             return FLOAT_TYPES.index(FloatType.FLOAT16)
         for known in (*self._walk.of(op.outputs), *self._walk.of(op.inputs)):
             if known is not None and known.type in ARITHMETIC_TYPES:
-                return FLOAT_TYPES.index(ARITHMETIC_TYPES[known.type])  # type: ignore[index]  # the line above
+                found = ARITHMETIC_TYPES[known.type]  # type: ignore[index]  # the line above
+                rounds = found == FloatType.FLOAT32 and op.type in products.COUNTS
+                return FLOAT_TYPES.index(FloatType.TENSORFLOAT32 if rounds else found)
             if known is not None and known.type in SMALL_FLOATS:
                 return FLOAT_TYPES.index(FloatType.FLOAT16)
         return 0

@@ -18,7 +18,7 @@ from engine.child.parent import ReportProgress
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.arithmetic import ALWAYS_OURS
 from engine.costs.cost_model import CostedGraph
-from engine.costs.costs import Costs, CostSource, no_reasons, work_time_us
+from engine.costs.costs import Costs, CostSource, no_reasons, time_by_peaks_us
 from engine.costs.tensorflow.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.tensorflow.contents import contents_of_outputs
 from engine.costs.tensorflow.correcting import correct_operations
@@ -109,7 +109,7 @@ def estimate(
     costs = Costs(
         kinds=tuple(kinds),
         time_us=np.array(
-            [work_time_us(work.operations, work.moved_bytes, float_type, CATALOGUE[kind]) for kind in kinds]
+            [time_by_peaks_us(work.operations, work.moved_bytes, float_type, CATALOGUE[kind]) for kind in kinds]
         ),
         output_offset=found.shapes.offset.astype(np.int64, copy=False),
         output_bytes=found.shapes.bytes.astype(np.int64, copy=False),
@@ -123,6 +123,7 @@ def estimate(
         buffer_of_output=buffers,
         contents_bytes=contents,
         float_type=float_type.astype(np.uint8, copy=False),
+        at_peaks=False,
     )
     return _with_findings(costs, lost_shapes, messages, options, found)
 
@@ -313,7 +314,7 @@ def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
     if not any(sides):
         return
     work, kind = estimate.work, next(iter(CATALOGUE.values()))
-    cost = work_time_us(work.operations, work.moved_bytes, no_reasons(), kind) * estimate.trips
+    cost = time_by_peaks_us(work.operations, work.moved_bytes, no_reasons(), kind) * estimate.trips
     estimate.branches = branches_of(nodes, evaluation.inputs, sides, evaluation.outputs, cost)
     for branch in estimate.branches:
         estimate.trips[list(branch.not_taken)] = 0

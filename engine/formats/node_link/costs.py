@@ -14,7 +14,7 @@ from engine.costs.costs import (
     CostSource,
     no_counts,
     no_reasons,
-    work_time_us,
+    time_by_peaks_us,
 )
 from engine.costs.layers import HeldParameters
 from engine.costs.unknown import Unknown
@@ -74,7 +74,7 @@ def _worked(ops: Sequence[NodeOp], offset: NDArray[np.int64], buffers: NDArray[n
     given = np.array([bool(work.measured_us) for work in works])
     times = [
         _or_measured(
-            work_time_us(flops, moved_bytes, float_type, CATALOGUE[kind]),
+            time_by_peaks_us(flops, moved_bytes, float_type, CATALOGUE[kind]),
             measured_us[DEVICE_CLASSES.index(CATALOGUE[kind].device_class)],
         )
         for kind in COSTED_KINDS
@@ -96,6 +96,7 @@ def _worked(ops: Sequence[NodeOp], offset: NDArray[np.int64], buffers: NDArray[n
         float_type=float_type,
         measured_us=measured_us if given.any() else np.empty((0, 0)),
         buffer_of_output=buffers,
+        at_peaks=False,
     )
 
 

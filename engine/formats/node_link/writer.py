@@ -1,8 +1,10 @@
 """Writes a costed graph as node-link JSON, the format that `reader.py` reads."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.costs.costs import ANY_KIND, Costs
 from engine.errors import GraphError
@@ -24,7 +26,8 @@ def write_nodelink(graph: ComputationGraph, costs: Costs) -> bytes:
             "node-link JSON has no loops", where=where, allowed="a graph without while loops", field="file"
         )
     labels = _labels(graph)
-    nodes: list[Json] = [_node(op, graph, costs, labels[op]) for op in range(graph.op_count)]
+    time_us = costs.execution_times_us()
+    nodes: list[Json] = [_node(op, graph, costs, labels[op], time_us[:, op]) for op in range(graph.op_count)]
     rows = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_output.tolist(), strict=True)
     edges: list[Json] = [
         {
@@ -44,12 +47,12 @@ def write_nodelink(graph: ComputationGraph, costs: Costs) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _node(op: int, graph: ComputationGraph, costs: Costs, label: str) -> Json:
+def _node(op: int, graph: ComputationGraph, costs: Costs, label: str, time_us: NDArray[np.float64]) -> Json:
     start, end = costs.output_offset[op : op + 2].tolist()
     node: dict[str, Json] = {
         "id": graph.op_names[op],
         "type": graph.op_types[op],
-        "time_us": _times_us(op, costs),
+        "time_us": _times_us(costs.kinds, time_us),
         "output_bytes": costs.output_bytes[start:end].tolist(),
         "persistent_bytes": int(costs.persistent_bytes[op]),
         "temporary_bytes": int(costs.temporary_bytes[op]),
@@ -63,12 +66,10 @@ def _node(op: int, graph: ComputationGraph, costs: Costs, label: str) -> Json:
     return node
 
 
-def _times_us(op: int, costs: Costs) -> Json:
+def _times_us(kinds: Sequence[str], time_us: NDArray[np.float64]) -> Json:
     """A bare number for a time on every kind, else kind → time."""
     times_us: dict[str, Json] = {
-        kind: float(time_us)
-        for kind, time_us in zip(costs.kinds, costs.time_us[:, op], strict=True)
-        if not np.isnan(time_us)
+        kind: float(each) for kind, each in zip(kinds, time_us, strict=True) if not np.isnan(each)
     }
     return times_us[ANY_KIND] if list(times_us) == [ANY_KIND] else times_us
 

@@ -79,6 +79,9 @@ class OpCosts(Protocol):
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
         """[kinds, ops] times in a step; NaN where an op has no time on a kind"""
 
+    def by_peaks_us(self, kinds: Sequence[str]) -> NDArray[np.float64]:
+        """[kinds, ops] times in a step by the peaks of `kinds` alone where they are estimates; NaN as in `time_on`"""
+
     def bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of all outputs of each op"""
 
@@ -206,7 +209,7 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
 def _times(costs: OpCosts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times of the ops [kinds, ops] that decide their weight, 0 where there is none, and their sums [kinds], in µs."""
     own = [kind for kind in costs.kinds if kind in KINDS and kind not in COSTED_KINDS]
-    time_us = np.nan_to_num(costs.time_on(list(dict.fromkeys((*COSTED_KINDS, "GPU", *own)))), nan=0.0)
+    time_us = np.nan_to_num(costs.by_peaks_us(list(dict.fromkeys((*COSTED_KINDS, "GPU", *own)))), nan=0.0)
     return time_us, np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.calibration import MeasuredFigure
-from engine.clusters.device_kinds import Efficiency
 from engine.clusters.own_kinds import EFFICIENCIES_OF_TYPES
+from engine.clusters.shares import Efficiency
 from engine.errors import SettingsError
 from engine.measuring.calibrating import trials
 from engine.measuring.calibrating.trials import AT_ONCE, COPIES, HOPS, LARGE_BYTES, LINK_BYTES, SMALL_BYTES, OpSize

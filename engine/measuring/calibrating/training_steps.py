@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US, Cluster
-from engine.clusters.device_kinds import DeviceKind, Efficiency
+from engine.clusters.device_kinds import DeviceKind
 from engine.clusters.own_kinds import EFFICIENCIES_OF_TYPES
+from engine.clusters.shares import Efficiency
 from engine.costs.costs import Costs, work_parts_us
 from engine.measuring.step_record import StepRecord
 from engine.prepared import PreparedGraph

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.clusters.usual_links import LINK_REST_US
+from engine.clusters.hosts import PUBLISHED_REST_US
 from engine.policies.drawn.graphs import BYTES_PER_US, drawn_graph
 from engine.policies.drawn.shapes import log_uniform
 from engine.policies.training_problem import TrainingProblem
@@ -62,7 +62,7 @@ def _drawn_cluster(kinds: Sequence[str], prepared: PreparedGraph, rng: np.random
         contention=Contention.PAIR if rng.random() < PAIR_SHARE else Contention.BUS,
         bandwidth_bytes_per_us=_drawn_bandwidth(count, rng),
         latency_us=np.where(np.eye(count, dtype=bool), 0.0, latency_us),
-        link_rest_us=LINK_REST_US if rests else 0.0,
+        link_rest_us=PUBLISHED_REST_US if rests else 0.0,
         op_rest_us=OP_REST_US if rests else 0.0,
         memory_model=MemoryModel.FULL,
     )

@@ -150,7 +150,7 @@ MISTAKES: list[tuple[Json, str]] = [
     ),
     (
         {"Wafer-2": {**WAFER, "peak_gflops": {"float32": 1, "int4": 1}}},
-        "kinds.Wafer-2.peak_gflops: the key int4 is not known; allowed: float32, float64, float16, bfloat16",
+        f"kinds.Wafer-2.peak_gflops: the key int4 is not known; allowed: {', '.join(FLOAT_TYPES)}",
     ),
     ({"Wafer-2": {**WAFER, "efficiency": 1.5}}, "kinds.Wafer-2.efficiency: 1.5; allowed: a number from 1e-06 to 1"),
     (

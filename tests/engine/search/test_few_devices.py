@@ -120,7 +120,7 @@ def test_a_search_takes_more_devices_only_where_it_stalls(
     stalled: float, devices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.search.local_search.STALLED", stalled)
-    problem = problem_on("64xV100", evaluations=6000, ops=60)
+    problem = problem_on("64xK80", evaluations=6000, ops=60)
     problem.evaluate(on(problem, 0)[None, :])
     settings = LocalSearchSettings(moves_of_shortest_cycle=1.0, levels=False)
     search = LocalSearch(problem, settings, np.random.default_rng(0), lambda: False)

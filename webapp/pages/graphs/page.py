@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from engine import api
 from webapp.graphs.forms import AgainForm, BeginForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.graphs.readings import earlier_readings, is_in_use, newest_reading
@@ -81,7 +80,6 @@ def graph_page(
         "fixed_ops": summary.get("fixed_ops"),
         "drop_devices_label": DROP_DEVICES_LABEL,
         "one_device": one_device_of(summary),
-        "op_rest": api.OP_REST_US,
         "progress": graph.progress(),
         "run_form": run_form or RunForm(initial=first_values_of(graph, again)),
         "lost_policy": again.policy_name if again is not None and again.policy is None else "",

@@ -37,6 +37,10 @@ SOURCES = (
     ("unknown", "Unknown", "counted as nothing"),
 )
 """the engine's name of a source, its label and its meaning; in the order of the bar"""
+OF_PEAKS = (
+    "An earlier version read this graph: on kinds other than K80 and CPU its ops reach all of the peaks. “Read again” "
+    "counts what ops of their types really reach."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +239,8 @@ def ops_by_reason(summary: GraphSummary, key: str) -> OpsByReason | None:
 def notes_of(summary: GraphSummary) -> list[str]:
     """Sentences on the reading, and on what cannot be written."""
     notes = [with_fields(note) for note in summary.get("notes", [])]
+    if summary.get("at_peaks", True) and summary.get("sources", {}).get("estimated"):
+        notes.append(OF_PEAKS)
     refusal = summary.get("saved_model_refusal")
     return [*notes, f"No placed SavedModel can be written of this file: {refusal}."] if refusal else notes
 

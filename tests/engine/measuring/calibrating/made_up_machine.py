@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from engine import api
 from engine.clusters.calibration import Calibration
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.clusters.device_kinds import DeviceKind, Efficiency
+from engine.clusters.device_kinds import DeviceKind
+from engine.clusters.shares import Efficiency
 from engine.measuring.calibrating.training_steps import StepOnOneDevice
 from engine.measuring.step_record import Sent, Spans, StepRecord
 from engine.simulator import Simulator

@@ -7,8 +7,8 @@ import pytest
 
 from engine.clusters.cluster import Contention
 from engine.clusters.cluster_json import cluster_to_json
-from engine.clusters.device_kinds import Efficiency
 from engine.clusters.parsing import parse_cluster
+from engine.clusters.shares import Efficiency
 from engine.measuring.calibrating import fitting, trials
 from engine.measuring.calibrating.calibration import KIND, calibrated_cluster, figures_of
 from engine.measuring.calibrating.fitting import Times, TrialWork

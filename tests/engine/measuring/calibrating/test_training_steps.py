@@ -10,7 +10,7 @@ from engine import api
 from engine.clusters.calibration import ERROR_BAND
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
-from engine.clusters.device_kinds import Efficiency
+from engine.clusters.shares import Efficiency
 from engine.measuring.calibrating.checking import check_placements, with_steps
 from engine.measuring.calibrating.training_steps import (
     OpsOfType,
