@@ -76,8 +76,13 @@ from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
-from engine.formats.modules.files import MODULE_FILES, ModuleFile, module_file_of, module_file_text
-from engine.formats.modules.paths import require_modules
+from engine.formats.modules.files import (
+    MODULE_FILES,
+    ModuleFile,
+    module_file_of,
+    module_file_text,
+    require_module_file,
+)
 from engine.formats.open_inputs import OpenInput
 from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.reading import STEPS as READING_STEPS
@@ -450,7 +455,7 @@ __all__ = [
     "require_drawable",
     "require_idle",
     "require_measurable",
-    "require_modules",
+    "require_module_file",
     "require_placeable",
     "require_room_for_variables",
     "require_saved_model",

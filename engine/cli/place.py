@@ -119,8 +119,8 @@ def _place(parsed: argparse.Namespace) -> int:
     prepared = prepared_graph(parsed)
     print_lack_of_cpus(prepared, cluster)
     require_variables(parsed.out, prepared)
-    if _module_file(parsed) is not None:
-        api.require_modules(prepared.origin)
+    if (row := _module_file(parsed)) is not None:
+        api.require_module_file(row, prepared.origin)
     is_tensorflow = api.FORMATS[api.suffix_of(parsed.graph.name)].is_tensorflow
     if parsed.out is not None and parsed.out.suffix == SAVED_MODEL_FORMAT and is_tensorflow:
         options = reading_options(parsed)

@@ -18,7 +18,7 @@ PLACED_HELP = (
     "write the placed graph here (.pb, .pbtxt; of a SavedModel also .zip: a SavedModel, with its variables; "
     "of an ONNX model .onnx, or .zip with its stages)"
 )
-MODULES_HELP = "of a recording of a PyTorch model .device_map.json, .split_spec.json"
+MODULES_HELP = "of a recording of a PyTorch model .device_map.json, .split_spec.json; of an ONNX model .layers.json"
 MOST_PLACED = 20_000_000
 """most ops in a file of placements, all placements together"""
 

@@ -46,7 +46,13 @@ SINCE_0_2_0 = {
 """fields of answers, or of their rows and groups, that version 0.2.0 did not have"""
 WORDS_SINCE_0_2_0 = {b"estimated from operations and bytes": b"estimated by Grappler"}
 """words of answers, and what version 0.2.0 said"""
-DOWNLOADS_SINCE_0_2_0 = ("placed.onnx", "placed-stages.zip", "model.device_map.json", "model.split_spec.json")
+DOWNLOADS_SINCE_0_2_0 = (
+    "placed.onnx",
+    "placed-stages.zip",
+    "model.device_map.json",
+    "model.split_spec.json",
+    "model.layers.json",
+)
 """files among `downloads` that version 0.2.0 did not write"""
 LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""

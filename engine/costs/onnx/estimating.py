@@ -20,7 +20,8 @@ from engine.costs.onnx.walk import Findings, walked
 from engine.costs.tensorflow.notes import notes_of
 from engine.costs.unknown import Unknown
 from engine.events import Json
-from engine.graphs.onnx.onnx_graph import ABSENT, INITIALIZER, OnnxGraph, Op
+from engine.graphs.onnx.onnx_graph import ABSENT, OnnxGraph, Op
+from engine.graphs.onnx.own_types import INITIALIZER
 from engine.graphs.onnx.tensors import FLOATS, MOST_BYTES, SMALL_FLOATS, SMALL_INTEGERS
 from engine.graphs.reading_options import ReadingOptions
 

@@ -17,7 +17,8 @@ from engine.costs.onnx.known import UNKNOWN, ValueFacts, joined, known_of, wider
 from engine.costs.onnx.small_values import computed, with_contents
 from engine.errors import SettingsError, shortened
 from engine.events import Json
-from engine.graphs.onnx.onnx_graph import ABSENT, INPUT, OnnxGraph, Op
+from engine.graphs.onnx.onnx_graph import ABSENT, OnnxGraph, Op
+from engine.graphs.onnx.own_types import INPUT
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
 
 MOST_EXECUTIONS = 10**18

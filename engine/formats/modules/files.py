@@ -1,4 +1,4 @@
-"""The files of a placement by modules: suffix → what it holds; and the placements that such files hold."""
+"""The files of a placement by modules or scopes: suffix → what it holds; and the placements that they hold."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
+from engine.errors import GraphError
 from engine.events import Json
 from engine.formats.modules.device_map import device_map_of, devices_of_map, is_device_map
-from engine.formats.modules.paths import TORCH
+from engine.formats.modules.paths import TORCH, require_modules
 from engine.formats.modules.stages import devices_of_split, is_split, split_spec_of
+from engine.formats.onnx.named_layers import devices_of_assignment, is_assignment, named_layers_of
+from engine.graphs.onnx.own_types import SUFFIX as ONNX
+from engine.graphs.origin import Origin
 from engine.prepared import PreparedGraph
 
 
@@ -23,18 +27,39 @@ class ModuleFile:
     """the file, for people"""
     make: Callable[[PreparedGraph, Cluster, NDArray[np.integer]], dict[str, Json]]
     """its content for the devices of all ops; raises GraphError, PlacementError"""
+    is_of_onnx: bool = False
+    """whether ONNX models have it, in place of recordings of PyTorch models"""
+
+
+def is_recording(origin: Origin) -> bool:
+    """Whether the graph is a recording of a PyTorch model."""
+    return origin.framework == TORCH
+
+
+def is_onnx(origin: Origin) -> bool:
+    """Whether the graph is an ONNX model."""
+    return origin.format == ONNX
 
 
 MODULE_FILES: Mapping[str, ModuleFile] = {
     ".device_map.json": ModuleFile("device_map for PyTorch", device_map_of),
     ".split_spec.json": ModuleFile("split_spec for pipeline stages", split_spec_of),
+    ".layers.json": ModuleFile("Session option for ONNX Runtime", named_layers_of, is_of_onnx=True),
 }
-"""suffix → file; offered for recordings of PyTorch models"""
+"""suffix → file"""
 
 
 def module_file_of(name: str) -> ModuleFile | None:
     """The row to whose suffix a file's name ends."""
     return next((row for suffix, row in MODULE_FILES.items() if name.endswith(suffix)), None)
+
+
+def require_module_file(row: ModuleFile, origin: Origin) -> None:
+    """Raise GraphError for a graph that has no file of `row`."""
+    if not row.is_of_onnx:
+        require_modules(origin)
+    elif not is_onnx(origin):
+        raise GraphError("ONNX Runtime runs no such graph", where="the graph", allowed="an ONNX model", field="file")
 
 
 def module_file_text(row: ModuleFile, prepared: PreparedGraph, cluster: Cluster, placement: Mapping[str, str]) -> str:
@@ -45,12 +70,16 @@ def module_file_text(row: ModuleFile, prepared: PreparedGraph, cluster: Cluster,
 
 
 def devices_of_modules(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> NDArray[np.int32] | None:
-    """[ops] the devices of a device map, split points or layers a stage; None where the JSON is none of these,
-    or the graph is no recording of a PyTorch model.
+    """[ops] the devices of a device map, split points or layers a stage of a recording, or of a session's option for an
+    ONNX model; None where the JSON is none of these.
 
     Raises PlacementError.
     """
-    if prepared.origin.framework != TORCH or not isinstance(placement, dict):
+    if not isinstance(placement, dict):
+        return None
+    if is_onnx(prepared.origin) and is_assignment(placement):
+        return devices_of_assignment(prepared, cluster, placement)
+    if not is_recording(prepared.origin):
         return None
     if is_split(placement):
         return devices_of_split(prepared, cluster, placement)

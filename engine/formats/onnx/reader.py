@@ -17,11 +17,10 @@ from engine.formats.onnx.functions import with_functions_inlined
 from engine.formats.open_inputs import MOST_LISTED, OpenInput
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.onnx.model_messages import read_model
-from engine.graphs.onnx.onnx_graph import ABSENT, INPUT, OnnxGraph, onnx_graph
+from engine.graphs.onnx.onnx_graph import ABSENT, OnnxGraph, onnx_graph
+from engine.graphs.onnx.own_types import INPUT, SUFFIX
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import OPEN_LENGTH, ReadingOptions
-
-SUFFIX = ".onnx"
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:

@@ -17,10 +17,10 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from engine.errors import GraphError, shortened
 from engine.graphs.cycles import a_cycle
 from engine.graphs.onnx.model_messages import DEFAULT_DOMAINS, opset_versions
+from engine.graphs.onnx.own_types import CONSTANT, INITIALIZER, INPUT
 from engine.graphs.onnx.tensors import MOST_BYTES, OnnxTensor, tensor_of
 from engine.graphs.tensorflow.text_messages import MOST_OPS
 
-INPUT, INITIALIZER, CONSTANT = "Input", "Initializer", "Constant"
 CONTAINERS = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 """op type → the attributes with the graphs that it runs"""
 ABSENT = -1

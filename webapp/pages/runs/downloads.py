@@ -92,7 +92,9 @@ def attachment(
 
 def refusal_of(graph: Graph, name: str) -> str | None:
     """Why the graph cannot be written as `name`; None if it can."""
-    if api.module_file_of(name) is not None:
+    if (row := api.module_file_of(name)) is not None:
+        if row.is_of_onnx:
+            return None if graph.is_onnx else NO_ONNX
         return None if graph.is_recording else NO_MODULES
     if name in (PLACED_ONNX, PLACED_STAGES):
         return None if graph.is_onnx else NO_ONNX
@@ -215,8 +217,12 @@ NAMES: dict[str, tuple[str, Callable[[Answer, api.SplitPlacement, str], bytes | 
     REPORT: ("application/json", _report),
 }
 """name → (content type, function that makes it)"""
-MODULE_FILES = [(f"model{suffix}", row.words) for suffix, row in api.MODULE_FILES.items()]
-"""(name, words) of those that belong to a recording of a PyTorch model"""
+
+
+def module_files_of(graph: Graph) -> list[tuple[str, str]]:
+    """(name, words) of the files of `MODULE_FILES` that a placement of `graph` has."""
+    files = [(f"model{suffix}", row.words) for suffix, row in api.MODULE_FILES.items()]
+    return [(name, words) for name, words in files if refusal_of(graph, name) is None]
 
 
 class DownloadName:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from engine import api
 from webapp.example.opening import LONGEST_SECONDS, is_example
 from webapp.http.user_errors import row_or_404
-from webapp.pages.runs.downloads import MODULE_FILES, NAMES, loading_of, stem_of
+from webapp.pages.runs.downloads import NAMES, loading_of, module_files_of, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
@@ -106,7 +106,7 @@ def run_context(run: Run) -> dict[str, object]:
         "methods_from_a_start": methods_from_a_start(),
         "baseline_names": [method_labels().get(name, name) for name in BASELINES],
         "download_stem": stem_of(run.graph),
-        "module_files": MODULE_FILES,
+        "module_files": module_files_of(run.graph),
         "loading": loading_of(run, simplest=False),
         "loading_simplest": loading_of(run, simplest=True),
         "run_json": run_json,
