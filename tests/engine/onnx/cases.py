@@ -24,9 +24,13 @@ def normal(*shape: int) -> NDArray[np.float32]:
     return np.random.default_rng(2).standard_normal(shape).astype(np.float32)
 
 
+def cache_of(layers: int, *shape: int) -> Arrays:
+    """Keys and values of tokens before, for `models.decoder`."""
+    return {f"past.{layer}.{name}": normal(*shape) for layer in range(layers) for name in ("key", "value")}
+
+
 def decoder_inputs() -> Arrays:
-    past = {f"past.{layer}.{name}": normal(2, 4, 5, 8) for layer in range(2) for name in ("key", "value")}
-    return {"input_ids": tokens(2, 3), "position_ids": tokens(2, 3) % 8, **past}
+    return {"input_ids": tokens(2, 3), "position_ids": tokens(2, 3) % 8, **cache_of(2, 2, 4, 5, 8)}
 
 
 CASES: dict[str, Case] = {
