@@ -166,9 +166,9 @@ class PreparedGraph:
 
     def _one_device_us(self) -> dict[str, Json]:
         """By kind: the simulated step on one device, with the kind's rest after each op; None if an op cannot run."""
-        times, trips = self.costs.op_time_in_step_us(), self.costs.trips_of_op()
+        times, rests = self.costs.op_time_in_step_us(), self.costs.rests_of_op()
         rests_us = np.array([op_rest_us_of_kind(kind) for kind in self.costs.kinds])
-        steps = times.sum(axis=1) + rests_us * ((times > 0) * trips).sum(axis=1)
+        steps = times.sum(axis=1) + rests_us * ((times > 0) * rests).sum(axis=1)
         needs_gpu = self.graph.needs_gpu.any()
         return {
             kind: None if np.isnan(step) or (needs_gpu and class_of_kind(kind) == "CPU") else float(step)

@@ -76,6 +76,8 @@ def nodes_of(ops: Sequence[Op], names: Sequence[str], labels: Iterable[str | Non
         node |= {key: value for key, value in (("phase", op.phase), ("colocation", label)) if value is not None}
         numbers = (("persistent_bytes", op.persistent_bytes), ("parameters", op.parameters))
         node |= {key: number for key, number in numbers if number}
+        if op.launches != 1:
+            node["launches"] = op.launches
         if any(buffer is not None for buffer in op.buffers):
             node["buffers"] = [
                 [names[buffer[0]], buffer[1]] if isinstance(buffer, tuple) else buffer for buffer in op.buffers

@@ -52,3 +52,5 @@ class Op:
     dtype: str = "float32"
     persistent_bytes: int = 0
     parameters: int = 0
+    launches: int = 1
+    """kernels that a GPU launches for it; 0: they are another op's too"""

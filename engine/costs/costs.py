@@ -107,6 +107,9 @@ class Costs:
     contents_bytes: NDArray[np.int64] = field(default_factory=no_counts)
     """[all outputs] bytes that each holds on its op's device beside its own: what a step puts into the stack, array or
     list that the op makes; a transfer of the output does not count them; 0 where it passes on a buffer; or [0]: none"""
+    launches: NDArray[np.int64] = field(default_factory=no_counts)
+    """[ops] kernels that one execution launches: after each the device rests; 0: its kernel is another op's too; or
+    [0]: one each"""
     at_peaks: bool = True
     """whether ops count as reaching the peaks of the catalogue's kinds, as readings of earlier versions do: theirs
     keep the times that they had"""
@@ -115,7 +118,10 @@ class Costs:
         ops = len(self.output_offset) - 1
         assert self.time_us.shape == (len(self.kinds), ops)
         assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
-        counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op)
+        counts = (
+            *(self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type, self.type_of_op),
+            self.launches,
+        )
         assert {len(count) for count in counts} <= {0, ops}
         assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
         assert {len(self.buffer_of_output), len(self.contents_bytes)} <= {0, len(self.output_bytes)}
@@ -128,7 +134,7 @@ class Costs:
         for label in ("output_bytes", "persistent_bytes", "temporary_bytes", "contents_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="integers from 0")
-        for label in ("flops", "trips", "moved_bytes"):
+        for label in ("flops", "trips", "moved_bytes", "launches"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("a count is negative", where=label, allowed="integers from 0")
         for array in (
@@ -246,6 +252,10 @@ class Costs:
     def trips_of_op(self) -> NDArray[np.int64]:
         """[ops] executions of each op in a step."""
         return self.trips if len(self.trips) else np.ones(len(self.output_offset) - 1, dtype=np.int64)
+
+    def rests_of_op(self) -> NDArray[np.int64]:
+        """[ops] how often in a step a device rests after each op that takes time."""
+        return self.trips_of_op() * self.launches if len(self.launches) else self.trips_of_op()
 
     def why_unknown(self, op: int) -> str:
         """A short reason why the cost of `op` is unknown."""

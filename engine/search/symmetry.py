@@ -107,6 +107,6 @@ def _transfers_take_time(problem: PlacementProblem) -> bool:
     bandwidth, latency_us = cluster.bandwidth_bytes_per_us[between], cluster.latency_us[between]
     shortest_us = float((latency_us + sizes.min() / bandwidth).min())
     each_us = latency_us.max() + cluster.link_rest_us
-    ops_us = np.nan_to_num(problem.op_time_us).max(axis=0) + cluster.op_rests_us.max() * op_trips
+    ops_us = np.nan_to_num(problem.op_time_us).max(axis=0) + cluster.op_rests_us.max() * costs.rests_of_op()
     longest_step_us = float(ops_us.sum() + (trips * (sizes / bandwidth.min() + each_us)).sum())
     return shortest_us > 2 * float(np.spacing(longest_step_us))

@@ -192,7 +192,7 @@ def make_links(cluster: Cluster) -> Links:
 
 def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
     """[tasks, devices] times in µs of all ops of a task, with the rests; infinite where the group may not go."""
-    times, rests_us = problem.op_time_us, problem.cluster.op_rests_us[:, None] * problem.costs.trips_of_op()
+    times, rests_us = problem.op_time_us, problem.cluster.op_rests_us[:, None] * problem.costs.rests_of_op()
     occupied = np.nan_to_num(times + np.where(times > 0, rests_us, 0.0), nan=0.0)
     sums = np.zeros((len(group), problem.device_count))
     np.add.at(sums, task_of_op, occupied.T)

@@ -69,7 +69,7 @@ def lower_bounds(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Low
         raise CostError(f"no time on {kinds}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
     paths = _paths(graph, costs, cluster)
     ends, tails = earliest_ends(paths), least_tails(paths)
-    rests_us = np.where(times > 0, _rests_us(cluster, cluster.one_of_each_kind) * costs.trips_of_op(), 0.0)
+    rests_us = np.where(times > 0, _rests_us(cluster, cluster.one_of_each_kind) * costs.rests_of_op(), 0.0)
     occupied_us = np.where(np.isnan(times), np.inf, times + rests_us)
     devices = np.array([sum(each.kind == one.kind for each in cluster.devices) for one in cluster.one_of_each_kind])
     can_run = np.isfinite(paths.time_us)
@@ -89,7 +89,7 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
     sizes = np.zeros(graph.edge_count, dtype=np.int64)
     data = output != CONTROL
     sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[edges][data]] + output[data]]
-    trips = costs.trips_of_op()
+    trips, rests = costs.trips_of_op(), costs.rests_of_op()[:, np.newaxis]
     devices, bandwidth, latency = _devices_on_paths(cluster)
     times = costs.time_on_devices(devices).T
     return Paths(
@@ -99,7 +99,7 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
         bytes=sizes,
         trips=trips_of_edges(graph, trips)[edges].astype(np.float64),
         time_us=np.ascontiguousarray(np.where(np.isnan(times), np.inf, times)),
-        rest_us=np.ascontiguousarray(np.where(times > 0, _rests_us(cluster, devices).T * trips[:, np.newaxis], 0.0)),
+        rest_us=np.ascontiguousarray(np.where(times > 0, _rests_us(cluster, devices).T * rests, 0.0)),
         bandwidth_bytes_per_us=bandwidth,
         latency_us=latency,
     )

@@ -103,7 +103,8 @@ class Recording:
         last_input, ready_us = self._last_inputs()
         waited_for = self._awaited(last_input, ready_us)
         devices = self.cluster.device_count
-        op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * self.op_trips, 0.0)
+        rests = self.costs.rests_of_op()
+        op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * rests, 0.0)
         link_rests_us, links_free_us = self._after_transfers_us()
         free_us = np.concatenate((self.end_us + op_rests_us, links_free_us))
         sending_us = free_us[self.graph.op_count :] - self.transfers.start_us if self.sends_occupy else None

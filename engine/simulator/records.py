@@ -32,6 +32,7 @@ MODEL = np.dtype(
         ("contention", "i4"),
         ("full_memory", "?"),
         ("has_trips", "?"),  # whether any op is executed more or less often than once
+        ("has_rests", "?"),  # whether a device rests more or less often than once after any op
         ("has_late_ops", "?"),  # whether a device keeps some ops until all its others have ended
         ("link_rest_us", "f8"),
     ],
@@ -164,8 +165,8 @@ class Tables(NamedTuple):
     """[kinds, ops], NaN where the op cannot run"""
     output_bytes: NDArray[np.int64]
     """[ops] all outputs; for the published memory model"""
-    op_trips: NDArray[np.float64]
-    """[ops] how often a step executes each, or [0] without trips"""
+    op_rests: NDArray[np.float64]
+    """[ops] how often a device rests after each in a step, or [0] where it is once each"""
     entry_trips: NDArray[np.float64]
     """[edges] how often a step sends along each, or [0] without trips"""
     inline_ops: NDArray[np.bool_]
@@ -251,7 +252,7 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.links),
         borrowed(tables.time_us),
         borrowed(tables.output_bytes),
-        borrowed(tables.op_trips),
+        borrowed(tables.op_rests),
         borrowed(tables.entry_trips),
         borrowed(tables.inline_ops),
         borrowed(tables.early_ops),

@@ -98,7 +98,7 @@ def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None
         times = np.nan_to_num(costs.time_on_devices(cluster.devices)).max(axis=0)
     sent_us = held / cluster.bandwidth_bytes_per_us.min(initial=np.inf, where=_between(cluster))
     each_us = cluster.latency_us.max(initial=0, where=_between(cluster)) + cluster.link_rest_us
-    longest_us = times + trips * (cluster.op_rests_us.max() + cluster.device_count * sent_us)
+    longest_us = times + costs.rests_of_op() * cluster.op_rests_us.max() + trips * cluster.device_count * sent_us
     transfers = trips_of_edges(graph, trips).sum(dtype=np.float64)
     if longest_us.sum() + transfers * each_us >= MOST:
         raise _too_much(graph, longest_us, f"a step, transfers included, of less than {MOST:.0e} µs")

@@ -89,9 +89,9 @@ def is_released(scratch: Scratch, op: int, device: int) -> bool:
 
 @inlined
 def rest_after_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
-    """The rest in µs of a device after an op that takes time: once a trip."""
+    """The rest in µs of a device after an op that takes time: once a kernel that it launches."""
     rest_us: float = scratch.devices[device].op_rest_us
-    return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
+    return rest_us * tables.op_rests[op] if tables.model[0].has_rests else rest_us
 
 
 @inlined

@@ -63,7 +63,7 @@ def make_tables(
     flat = _Flat(graph, costs, ops)
     executed, late = costs.trips_of_op() > 0, late_ops(graph, costs)
     tables = Tables(
-        model=_model_record(cluster, flat.has_trips, bool(late.any())),
+        model=_model_record(cluster, flat, bool(late.any())),
         placed_ops=_placed_op_records(flat, costs, group_of_op),
         ops=_op_records(flat, costs),
         flows=_flow_records(flat),
@@ -75,7 +75,7 @@ def make_tables(
         links=_link_records(cluster),
         time_us=_op_times_us(costs, cluster, ops),
         output_bytes=costs.bytes_of_op()[ops],
-        op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
+        op_rests=(costs.rests_of_op()[ops] if flat.has_rests else np.empty(0)).astype(np.float64),
         inline_ops=_inline_ops(graph)[ops] if cluster.contention == Contention.SENDER else np.empty(0, bool),
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
         early_ops=(executed & ~late)[ops] if late.any() else np.empty(0, bool),
@@ -119,10 +119,11 @@ def late_ops(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
     return np.asarray((graph.phase == OPTIMIZER) & (costs.trips_of_op() > 0))
 
 
-def _model_record(cluster: Cluster, has_trips: bool, has_late_ops: bool) -> Records:
+def _model_record(cluster: Cluster, flat: "_Flat", has_late_ops: bool) -> Records:
     model = records_of(1, kinds_of.MODEL)
     model.has_late_ops = has_late_ops
-    model.has_trips = has_trips
+    model.has_trips = flat.has_trips
+    model.has_rests = flat.has_rests
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
     model.link_rest_us = cluster.link_rest_us
@@ -164,6 +165,7 @@ class _Flat:
         self.flow_size = np.bincount(self.flow_of_entry, minlength=len(flow_output))
         self.flow_bytes = _flow_bytes(costs, ops[self.flow_source], flow_output)
         self.has_trips = bool((costs.trips_of_op() != 1).any())
+        self.has_rests = bool((costs.rests_of_op() != 1).any())
         self.edge_trips = trips_of_edges(graph, costs.trips_of_op())
         self.flow_of_edge = self.flow_of_entry[self.entry_of_edge]
         self._find_buffers(graph, costs, flow_output)

@@ -92,7 +92,7 @@ class _Step:
                 del loss
         self._place_gradients()
         if self.optimizer is not None:
-            optimizer = made_optimizer(self.optimizer, self.model, self.fakes)
+            optimizer, self.tape.launches_together = made_optimizer(self.optimizer, self.model, self.fakes)
             self.optimizer_name = type(optimizer).__name__
             self.tape.begin("optimizer")
             with self.tape:

@@ -115,6 +115,8 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._started: set[int] = set()
         self._latest: int | None = None
         self.paused = False
+        self.launches_together = False
+        """whether the optimizer's ops share kernels with those of other parameters"""
         self._fakes = fakes
         self._modules = modules
         self._memories: dict[int, _Memory] = {}
@@ -188,8 +190,9 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if not results and not written:
             return result
         op = Op(signature.name, path, self.phase, self._modules.call, sources=sources)
-        if op.path is None and self.phase == "optimizer":
-            op.path = self._path_of_sources(sources)
+        if self.phase == "optimizer":
+            op.path = op.path or self._path_of_sources(sources)
+            op.launches = 0 if self.launches_together else 1
         self.ops.append(op)
         self._order(op, written)
         made = self._take_outputs(op, results, written, held)

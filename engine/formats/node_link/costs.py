@@ -57,6 +57,7 @@ def _given(ops: Sequence[NodeOp], offset: NDArray[np.int64], buffers: NDArray[np
         temporary_bytes=np.array([op.temporary_bytes for op in ops], dtype=np.int64),
         source=np.full(len(ops), CostSource.GIVEN, dtype=np.uint8),
         trips=_trips(ops),
+        launches=_launches(ops),
         buffer_of_output=buffers,
     )
 
@@ -92,6 +93,7 @@ def _worked(ops: Sequence[NodeOp], offset: NDArray[np.int64], buffers: NDArray[n
         unknown=np.where(unknown, int(Unknown.ARITHMETIC), 0).astype(np.uint8) if unknown.any() else no_reasons(),
         flops=flops,
         trips=_trips(ops),
+        launches=_launches(ops),
         moved_bytes=moved_bytes,
         float_type=float_type,
         measured_us=measured_us if given.any() else np.empty((0, 0)),
@@ -110,6 +112,12 @@ def _output_bytes(ops: Sequence[NodeOp]) -> NDArray[np.int64]:
 
 def _trips(ops: Sequence[NodeOp]) -> NDArray[np.int64]:
     return no_counts() if all(op.trips == 1 for op in ops) else np.array([op.trips for op in ops], dtype=np.int64)
+
+
+def _launches(ops: Sequence[NodeOp]) -> NDArray[np.int64]:
+    if all(op.launches == 1 for op in ops):
+        return no_counts()
+    return np.array([op.launches for op in ops], dtype=np.int64)
 
 
 def _buffers(

@@ -14,6 +14,7 @@ from engine.formats.node_link.values import (
     read_bytes,
     read_id,
     read_kinds,
+    read_launches,
     read_output_bytes,
     read_times_us,
     read_trips,
@@ -39,6 +40,7 @@ class NodeOp:
     persistent_bytes: int
     temporary_bytes: int
     trips: int
+    launches: int
     label: str
     device: str
     phase: int
@@ -66,6 +68,7 @@ def read_node(node: Json, index: int, with_work: bool) -> NodeOp:
         persistent_bytes=read_bytes(node.get("persistent_bytes", 0), f"{where}, persistent_bytes"),
         temporary_bytes=read_bytes(node.get("temporary_bytes", 0), f"{where}, temporary_bytes"),
         trips=read_trips(node.get("trips", 1), f"{where}, trips"),
+        launches=read_launches(node.get("launches", 1), f"{where}, launches"),
         label=optional_text(node, where, "colocation"),
         device=device,
         phase=read_phase(node, where),

@@ -2,8 +2,8 @@
 
     {"directed": true, "multigraph": false, "graph": {"name", "framework"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
-                "temporary_bytes", "trips", "colocation": label, "devices": [kinds], "device": device string, "phase",
-                "parameters", "buffers": [null, "persistent" or [id, output], ...],
+                "temporary_bytes", "trips", "launches", "colocation": label, "devices": [kinds], "device",
+                "phase", "parameters", "buffers": [null, "persistent" or [id, output], ...],
                 and in place of time_us: "flops", "bytes_accessed", "dtype"}, ...],
      "edges" or "links": [{"source", "target", "output": index, or null for a control edge}, ...]}
 

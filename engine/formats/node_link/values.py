@@ -14,6 +14,7 @@ NodeJson: TypeAlias = dict[str, Json]
 LONGEST_NAME = 4096
 LONGEST_TIME_US = 1e12
 MOST_BYTES = 10**15
+MOST_LAUNCHES = 10**6
 """bytes of one output or one op"""
 MOST_BYTES_IN_ALL = 2**56
 """bytes of a whole graph: sums of copies on 64 devices still fit 64-bit integers"""
@@ -111,6 +112,11 @@ def read_bytes(value: Json, where: str) -> int:
 def read_trips(value: Json, where: str) -> int:
     """The executions of an op in a step, 0 in a branch not taken, also in the form 4e1 or 5.0. Raises CostError."""
     return read_integer(value, where, MOST_TRIPS)
+
+
+def read_launches(value: Json, where: str) -> int:
+    """The kernels that one execution of an op launches, 0 where another op launches them. Raises CostError."""
+    return read_integer(value, where, MOST_LAUNCHES)
 
 
 def read_integer(value: Json, where: str, most: int) -> int:

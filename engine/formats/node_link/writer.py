@@ -59,6 +59,8 @@ def _node(op: int, graph: ComputationGraph, costs: Costs, label: str, time_us: N
     }
     if len(costs.trips) and costs.trips[op] != 1:
         node["trips"] = int(costs.trips[op])
+    if len(costs.launches) and costs.launches[op] != 1:
+        node["launches"] = int(costs.launches[op])
     if label:
         node["colocation"] = label
     if graph.devices[op]:

@@ -30,7 +30,7 @@ def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], ND
     graph, _ = executed_part(problem.graph, problem.costs)
     group_of_op, groups = problem.grouping.group_of_op, problem.group_count
     times_us = problem.op_time_us
-    rests_us = np.where(times_us > 0, problem.cluster.op_rests_us[:, None] * problem.costs.trips_of_op(), 0.0)
+    rests_us = np.where(times_us > 0, problem.cluster.op_rests_us[:, None] * problem.costs.rests_of_op(), 0.0)
     time_us = np.nan_to_num(np.nanmin(times_us + rests_us, axis=0))
     order = topological_order(graph)
     edges, first = consumers_by_producer(graph)
@@ -172,7 +172,7 @@ def group_graph(problem: PlacementProblem, prior: str = PUBLISHED) -> GroupGraph
     groups = problem.group_count
     op_time_us = problem.op_time_us
     op_trips = costs.trips_of_op()
-    rests_us = np.where(np.nan_to_num(op_time_us) > 0, cluster.op_rests_us[:, None] * op_trips, 0.0)
+    rests_us = np.where(np.nan_to_num(op_time_us) > 0, cluster.op_rests_us[:, None] * costs.rests_of_op(), 0.0)
 
     def by_group(per_op: NDArray[np.number]) -> NDArray[np.float64]:
         return np.bincount(grouping.group_of_op, weights=per_op, minlength=groups).astype(np.float64)

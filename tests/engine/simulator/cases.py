@@ -27,6 +27,7 @@ class Op:
     persistent: int = 0
     temporary: int = 0
     trips: int = 1
+    launches: int = 1
 
 
 def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
@@ -40,7 +41,8 @@ def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
     times = np.array([[op.time_us for op in ops]], dtype=np.float64)
     graph = make_graph(tuple(index_of), edges)
     held, trips = [(op.persistent, op.temporary) for op in ops], [op.trips for op in ops]
-    return graph, make_costs(("*",), times, [op.outputs for op in ops], held, trips)
+    launches = [op.launches for op in ops]
+    return graph, make_costs(("*",), times, [op.outputs for op in ops], held, trips, launches=launches)
 
 
 def make_graph(
@@ -72,6 +74,7 @@ def make_costs(
     trips: Sequence[int] = (),
     buffers: Sequence[int] = (),
     contents: Sequence[int] = (),
+    launches: Sequence[int] = (),
 ) -> Costs:
     """`held`: persistent and temporary bytes of each op. `buffers`, `contents` [outputs]: as in `Costs`."""
     return Costs(
@@ -85,6 +88,7 @@ def make_costs(
         trips=np.array(trips, dtype=np.int64),
         buffer_of_output=np.array(buffers, dtype=np.int64),
         contents_bytes=np.array(contents, dtype=np.int64),
+        launches=np.array(launches, dtype=np.int64),
     )
 
 
@@ -123,6 +127,7 @@ class Case:
 TIMES = st.sampled_from([0.0, 0.0, 1.0, 2.5, 10.0, 13.7, 1000.0, 0.3, 1e-15])
 """the last one is not zero, but added to most others it changes nothing"""
 TRIPS = st.sampled_from([1, 1, 1, 0, 2, 3, 7, 1000])
+LAUNCHES = st.sampled_from([1, 1, 0, 2, 5])
 SIZES = st.sampled_from([0, 0, 1, 100, 4000, 76000])
 
 
@@ -201,7 +206,7 @@ def _buffers(draw: st.DrawFn, graph: ComputationGraph, outputs: Sequence[Sequenc
 def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placements: int = 8) -> Case:
     """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed.
 
-    Half of the graphs have trips, some have phases.
+    Half of the graphs have trips, half launches, some have phases.
     """
     graph, outputs = draw(graphs(most_ops))
     if draw(st.sampled_from([False, False, True])):
@@ -219,10 +224,11 @@ def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placement
     count_of_outputs = sum(map(len, outputs))
     made = [buffer < 0 for buffer in buffers] or [True] * count_of_outputs
     contents = [draw(SIZES) * each for each in made] if draw(st.booleans()) else []
+    launches = draw(st.lists(LAUNCHES, min_size=count, max_size=count)) if draw(st.booleans()) else []
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return Case(
         graph=graph,
-        costs=make_costs(KINDS, times, outputs, held, trips, buffers, contents),
+        costs=make_costs(KINDS, times, outputs, held, trips, buffers, contents, launches),
         cluster=cluster,
         placements=rng.integers(0, cluster.device_count, (placements, count), dtype=np.int32),
     )

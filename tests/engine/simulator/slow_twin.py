@@ -52,6 +52,10 @@ class SlowTwin:
         self.edges_out: list[list[int]] = [[] for _ in self.names]
         self.inputs = [0] * len(self.names)
         self.trips: list[int] = costs.trips.tolist() or [1] * len(self.names)
+        self.rests = [
+            trips * launches
+            for trips, launches in zip(self.trips, costs.launches.tolist() or [1] * len(self.names), strict=True)
+        ]
         for index, (source, target, _) in enumerate(self.edges):
             if self.trips_of_edge(index) > 0:  # else it is as if it were not there
                 self.edges_out[source].append(index)
@@ -188,7 +192,7 @@ class TwinStep:
         self.start[op] = self.now
         self.end[op] = end = self.now + self.run_time[op]
         rest_us = (
-            twin.cluster.op_rest_us_on(twin.cluster.devices[device].kind) * twin.trips[op]
+            twin.cluster.op_rest_us_on(twin.cluster.devices[device].kind) * twin.rests[op]
             if self.run_time[op] != 0
             else 0.0
         )

@@ -39,7 +39,7 @@ def every_op_takes_its_time(case: Case, timeline: Timeline) -> None:
 
 
 def ops_of_a_device_do_not_overlap(case: Case, timeline: Timeline) -> None:
-    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
+    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.rests_of_op()
     rest = np.where(timeline.end_us > timeline.start_us, rests, 0)
     for device in range(case.cluster.device_count):
         ops = np.flatnonzero(timeline.device_of_op == device)
@@ -54,7 +54,7 @@ def a_sender_does_nothing_else(case: Case, timeline: Timeline) -> None:
     transfers = timeline.transfers
     bandwidth = case.cluster.bandwidth_bytes_per_us[transfers.source, transfers.destinations]
     kept_us = (transfers.bytes / bandwidth + case.cluster.link_rest_us) * transfers.trips
-    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
+    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.rests_of_op()
     rest = np.where(timeline.end_us > timeline.start_us, rests, 0)
     for device in range(case.cluster.device_count):
         ops, sends = timeline.device_of_op == device, transfers.source == device
@@ -135,7 +135,7 @@ def each_start_is_explained(case: Case, timeline: Timeline) -> None:
     waited = timeline.waited_for != NOT_WAITED
     awaited = timeline.waited_for[waited]
     gap = start[waited] - end[awaited]
-    op_rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
+    op_rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.rests_of_op()
     link_rests = np.full(len(timeline.transfers), case.cluster.link_rest_us)
     if case.cluster.contention == Contention.SENDER:  # it is free when the latency is over, and does not wait for it
         link_rests -= case.cluster.latency_us[timeline.transfers.source, timeline.transfers.destinations]
@@ -156,5 +156,5 @@ def test_one_device_takes_the_sum_of_times_and_rests(case: Case) -> None:
         own = case.costs.time_on([case.cluster.devices[device].kind])[0]
         placement = np.full((1, case.graph.op_count), device, dtype=np.int32)
         step_time_us = Simulator(case.graph, case.costs, case.cluster).evaluate(placement).step_time_us[0]
-        expected = own.sum() + case.cluster.op_rests_us[device] * case.costs.trips_of_op()[own != 0].sum()
+        expected = own.sum() + case.cluster.op_rests_us[device] * case.costs.rests_of_op()[own != 0].sum()
         assert abs(step_time_us - expected) <= CLOSE * max(expected, 1)

@@ -260,5 +260,6 @@ def with_bystander(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGr
     held = list(zip(costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist(), strict=True))
     times = np.hstack([costs.time_us, np.zeros((len(costs.kinds), 1))])
     trips, buffers = [1] * graph.op_count + [2], costs.buffer_of_output.tolist()
-    contents = costs.contents_bytes.tolist()
-    return more, make_costs(costs.kinds, times, [*outputs, []], [*held, (0, 0)], trips, buffers, contents)
+    contents, launches = costs.contents_bytes.tolist(), costs.launches.tolist()
+    launches = [*launches, 1] if launches else []
+    return more, make_costs(costs.kinds, times, [*outputs, []], [*held, (0, 0)], trips, buffers, contents, launches)
