@@ -1,11 +1,14 @@
 """What a person does in every browser test, in few words."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
 PARTS = "[data-part={}]"
+WAIT = "milliseconds => new Promise(done => setTimeout(done, milliseconds))"
+REST_MILLISECONDS = 450
 
 
 def part(page: Page, name: str) -> Any:
@@ -60,6 +63,15 @@ def open_tab(page: Page, name: str) -> Locator:
     """Choose one of the tabs below the pictures of a run; returns the panel that it shows."""
     page.get_by_role("tab", name=name, exact=True).click()
     return page.get_by_role("tabpanel", name=name)
+
+
+def rest(page: Page, address: str | re.Pattern[str]) -> None:
+    """Wait until the page has this address and a person has rested: what they do then is another step of the history.
+
+    The page's own clock counts, which is late with all timers of a page that is late.
+    """
+    expect(page).to_have_url(address)
+    page.evaluate(WAIT, REST_MILLISECONDS)
 
 
 def run_on(

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
-from tests.e2e.steps import address_of, open_tab, part, run_on
+from tests.e2e.steps import address_of, open_tab, part, rest, run_on
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
-REST_MILLISECONDS = 500
-"""after which the next act is another step of the history"""
 FIXED = "op5"
 """the op whose device the file fixes"""
 
@@ -55,12 +53,10 @@ def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Pa
     rows.nth(2).click()
     page.keyboard.press("k")
     expect(rows.nth(2)).to_contain_text("locked")
-    expect(page).to_have_url(re.compile(r"lock=\d+"))
-    page.wait_for_timeout(REST_MILLISECONDS)
+    rest(page, re.compile(r"lock=\d+"))
     move(page, rows.nth(0))
     expect(bar).to_contain_text("1 group moved")
-    expect(page).to_have_url(re.compile(r"show=(best|episode-\d+)~\d+:[01]&"))
-    page.wait_for_timeout(REST_MILLISECONDS)
+    rest(page, re.compile(r"show=(best|episode-\d+)~\d+:[01]&"))
     move(page, rows.nth(1))
     expect(bar).to_contain_text("2 groups moved")
     expect(page).to_have_url(re.compile(r"show=(best|episode-\d+)~\d+:[01],\d+:[01]&"))
@@ -74,12 +70,10 @@ def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Pa
     expect(bar).to_contain_text("1 group moved")
     bar.get_by_role("button", name="Redo").click()
     expect(bar).to_contain_text("2 groups moved")
-    expect(page).to_have_url(two)
-    page.wait_for_timeout(REST_MILLISECONDS)
+    rest(page, two)
     bar.get_by_role("button", name="Discard").click()
     expect(bar).to_be_hidden()
-    expect(page).not_to_have_url(two)
-    page.wait_for_timeout(REST_MILLISECONDS)
+    rest(page, re.compile("^[^~]*$"))
     page.go_back()
     expect(bar).to_contain_text("2 groups moved")
     expect(page).to_have_url(two)
@@ -90,8 +84,7 @@ def test_moves_by_hand_survive_and_bad_ones_are_refused(page: Page, tmp_path: Pa
     expect(shown).to_contain_text("By hand, from")
     words = bar.inner_text()
     page.locator("[data-compare=against]").select_option("now")
-    expect(page).to_have_url(re.compile(r"against=(best|episode-\d+)~"))
-    page.wait_for_timeout(REST_MILLISECONDS)
+    rest(page, re.compile(r"against=(best|episode-\d+)~"))
     bar.get_by_role("button", name="Undo").click()
     expect(bar).to_contain_text("1 group moved")
     expect(page).not_to_have_url(two)

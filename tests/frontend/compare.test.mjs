@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
 import { causeParts, deviceParts, differenceSentence, mayMoveInside, movesBetween, movesInside, pairsOf } from "../../frontend/js/compare/difference.js";
 import { sideOf } from "../../frontend/js/compare/compared-group.js";
+import { isDrawnAlike } from "../../frontend/js/compare/drawn-comparison.js";
 import { clusterTitle, columnsOf } from "../../frontend/js/compare/methods-table.js";
 import { optionsOf } from "../../frontend/js/compare/compare-choice.js";
 import { ofRun, problemOf, References } from "../../frontend/js/compare/references.js";
@@ -102,6 +103,35 @@ test("the best of another run is asked for once, and again only for a person who
   await answered();
   assert.equal(references.known(token, running)?.words, "the best of HEFT, seed 0");
   assert.equal(asked.length, 2);
+});
+
+test("a comparison is drawn again where its words, placements, step or look are others, and only then", () => {
+  const references = new References("", 2, LABELS, new KeptPlacements("1", () => {}), () => {});
+  const known = (/** @type {string} */ token) => {
+    const found = references.known(token, running);
+    assert.ok(found);
+    return found;
+  };
+  const step = new Step(ON_ONE);
+  const drawn = { reference: known("baseline-single_device"), shown: known("episode-1"), step, beside: false };
+  const again = { ...drawn, reference: known("baseline-single_device"), shown: { ...known("episode-1"), placement: [0, 1, 0] } };
+  assert.ok(isDrawnAlike(drawn, again), "found anew, they are the same");
+  assert.ok(!isDrawnAlike(null, drawn));
+  const others = {
+    "a renamed reference": { reference: { ...drawn.reference, words: "kept placement “theirs”" } },
+    "another reference": { reference: known("episode-5") },
+    "another step file of an equal placement": { reference: { ...drawn.reference, key: "other" } },
+    "another shown placement": { shown: known("episode-2") },
+    "a move by hand": { shown: { ...drawn.shown, placement: [0, 1, 1] } },
+    "split groups of another placement": { shown: { ...drawn.shown, base: "other" } },
+    "a renamed shown placement": { shown: { ...drawn.shown, words: "kept placement “mine”" } },
+    "a step that is not known yet": { step: null },
+    "a step that was explained anew": { step: new Step(ON_ONE) },
+    "both beside each other": { beside: true },
+  };
+  for (const [what, change] of Object.entries(others)) {
+    assert.ok(!isDrawnAlike(drawn, { ...drawn, ...change }), what);
+  }
 });
 
 test("a placement by hand is compared with by its token, and moves that cannot be made say why", () => {

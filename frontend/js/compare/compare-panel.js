@@ -13,6 +13,7 @@ import { ComparedGraphs } from "./compared-graphs.js";
 import { ComparedSteps } from "./compared-steps.js";
 import { differenceSentence, mayMoveInside, movesBetween, movesInside, pairsOf } from "./difference.js";
 import { differenceTables } from "./difference-tables.js";
+import { isDrawnAlike } from "./drawn-comparison.js";
 import { movePair, MovesTable } from "./moves-table.js";
 import { References } from "./references.js";
 
@@ -62,6 +63,8 @@ export class ComparePanel {
   #known = undefined;
   /** Counts what is drawn: an answer for an earlier drawing is dropped. */
   #drawn = 0;
+  /** What is drawn, or being drawn; null: nothing, or the drawing failed. @type {import("./drawn-comparison.js").Drawn | null} */
+  #last = null;
 
   /**
    * @param {HTMLElement} root the section with `[data-compare=…]`
@@ -165,18 +168,34 @@ export class ComparePanel {
     this.#timer.stop();
     if (!this.#token || !this.#state) {
       this.#say("");
-      this.#root.dataset.state = this.#token ? "loading" : "none";
+      this.#drawNothing(this.#token ? "loading" : "none");
       return;
     }
     const reference = this.#reference;
     const shown = this.#current.compared;
     if (reference && shown) {
       this.#say("");
-      this.#draw(reference, shown, this.#store.state.step);
+      this.#drawIfOther({ reference, shown, step: this.#store.state.step, beside: this.#store.state.beside });
     } else if (!reference && this.#references.isLoading(this.#token)) {
-      this.#root.dataset.state = "loading";
+      this.#drawNothing("loading");
     } else if (!reference) {
-      this.#fail(this.#references.problemOf(this.#token, this.#state));
+      this.#say(this.#references.problemOf(this.#token, this.#state));
+      this.#drawNothing("none");
+    }
+  }
+
+  /** @param {"loading" | "none"} state why nothing is drawn */
+  #drawNothing(state) {
+    this.#drawn += 1;
+    this.#last = null;
+    this.#root.dataset.state = state;
+  }
+
+  /** @param {import("./drawn-comparison.js").Drawn} next */
+  #drawIfOther(next) {
+    if (!isDrawnAlike(this.#last, next)) {
+      this.#last = next;
+      this.#draw(next.reference, next.shown, next.step);
     }
   }
 
@@ -220,6 +239,7 @@ export class ComparePanel {
       }
     } catch (error) {
       if (drawn === this.#drawn) {
+        this.#last = null;
         this.#root.dataset.state = "failed";
         showFailure(this.#part("failure"), "The steps cannot be compared.", error, isRefusal(error) ? null : () => this.#renew());
       }
@@ -371,12 +391,6 @@ export class ComparePanel {
     for (const [name, act] of Object.entries(acts)) {
       find(this.#part("tools"), `[data-graph=${name}]`, HTMLButtonElement).addEventListener("click", () => this.#graphs.each(act));
     }
-  }
-
-  /** @param {string} problem why there is nothing to compare with */
-  #fail(problem) {
-    this.#say(problem);
-    this.#root.dataset.state = "none";
   }
 
   /** @param {string} problem */
