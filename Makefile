@@ -16,12 +16,13 @@ drain:
 
 # Three processes on two cores, since many tests wait for others. pytest comes last, so that its closing line is the last word. Its groups come in the order of the folders: sorted by
 # their numbers of tests, one test that takes a minute would be last and alone.
-# The engine is compiled beside the checks of the sources, so that no two of the processes do it again. (Of a line with MAKE in capitals, a dry run would do all.)
+# The engine is compiled beside the checks of the sources and the collection of the tests, which wait for it, so that no two of the processes do it again.
+# (Of a line with MAKE in capitals, a dry run would do all.) What Python compiles it keeps, even where the environment says not to: each of thousands of processes would do it again.
 test: setup-tests
-	@.venv/bin/python -m engine compile & compiling=$$!; make --no-print-directory lint && wait $$compiling
-	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
-	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
-	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	@export PYTHONDONTWRITEBYTECODE=; .venv/bin/python -m tests.compiling & compiling=$$!; \
+	make --no-print-directory lint && node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs && \
+	PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
+	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder && wait $$compiling
 
 # The tests that start no browser, no TensorFlow and no workers: two minutes on two cores.
 test-fast: setup-tests

@@ -3,11 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.compiling import wait_until_compiled
 
 # The same examples in every run: a failure is then the change's, and can be repeated. No deadline: the first call of
 # compiled code compiles it.
@@ -107,6 +110,7 @@ def group_of(path: Path) -> str:
     return folder if folder in TOGETHER else str(path.relative_to(TESTS))
 
 
+@cache  # a file has up to hundreds of tests
 def is_slow(path: Path) -> bool:
     """Whether all tests of this file are slow."""
     return any(path.is_relative_to(TESTS / slow) for slow in SLOW)
@@ -119,6 +123,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
         if is_slow(item.path) or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """The tests are collected while the engine is compiled, and begin when it is."""
+    wait_until_compiled()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,9 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
+from tests import compiling
+from tests.compiling import compile_and_hold, wait_until_compiled
 from tests.conftest import SLOW, TESTS, group_of, is_slow
 
 
@@ -40,6 +43,29 @@ def test_make_leaves_out_what_is_marked_slow() -> None:
     makefile = (TESTS.parent / "Makefile").read_text()
     [recipe] = re.findall(r"^test-fast:.*\n((?:\t.*\n)+)", makefile, flags=re.MULTILINE)
     assert '-m "not slow"' in recipe
+
+
+def test_the_tests_wait_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "LOCK", tmp_path / "build" / "lock")
+    wait_until_compiled()  # nothing has ever been compiled here
+    waited = Event()
+
+    def wait() -> None:
+        wait_until_compiled()
+        waited.set()
+
+    waiting = Thread(target=wait)
+
+    def compile_everything(command: list[str], *, check: bool) -> "subprocess.CompletedProcess[str]":
+        assert command[1:] == ["-m", "engine", "compile"]
+        waiting.start()
+        assert not waited.wait(0.2)
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr(subprocess, "run", compile_everything)
+    assert compile_and_hold() == 3
+    waiting.join(60)
+    assert waited.is_set()
 
 
 MARKED = """
@@ -78,6 +104,7 @@ def test_a_slow_test_is_left_out_and_one_that_is_not_marked_starts_no_python(
         str(tmp_path),
     ]
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    environment["PYTHONPATH"] = str(TESTS.parent)
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert answer.stdout.splitlines()[-1].startswith(f"{outcome} in "), answer.stdout
     assert "a test that starts a Python process is marked slow" in answer.stdout

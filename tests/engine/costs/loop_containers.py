@@ -8,12 +8,9 @@ import tensorflow as tf
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from tests.engine.costs.loop_sizes import INNER, ROWS, TRIPS, WIDTH
 
 v1 = tf.compat.v1
-ROWS, WIDTH = 256, 64
-ELEMENT = 4 * ROWS * WIDTH
-"""bytes of what a trip puts into a container"""
-TRIPS, INNER = 7, 3
 
 
 def _weights() -> Any:

@@ -11,7 +11,7 @@ from engine.clusters.cluster import Cluster
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.timeline import Held, Timeline
-from tests.engine.costs.loop_containers import ELEMENT, INNER, TRIPS
+from tests.engine.costs.loop_sizes import ELEMENT, INNER, TRIPS
 from tests.engine.simulator.cases import cluster_of
 
 pytestmark = pytest.mark.slow
