@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from engine.graphs.graph import ComputationGraph
 
@@ -39,6 +37,9 @@ class GroupEdges:
 
     def islands(self, placement: NDArray[np.int32]) -> NDArray[np.int64]:
         """[groups] the number of the island of each: groups of one device that edges join without leaving it."""
+        from scipy.sparse import coo_array  # loaded only here: it takes a moment
+        from scipy.sparse.csgraph import connected_components
+
         inside = placement[self.one] == placement[self.other]
         ends = self.one[inside], self.other[inside]
         joined = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(self.groups, self.groups))

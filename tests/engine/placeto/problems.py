@@ -116,7 +116,7 @@ def renumbered(problem: PlacementProblem, new_of_old: NDArray[np.int64]) -> Plac
         problem.costs,
         problem.grouping,
         changed,
-        problem.allowed[:, old_of_new],
+        np.ascontiguousarray(problem.allowed[:, old_of_new]),  # for another order in memory all would be compiled anew
         RunContext.of(problem.ledger.budget),
     )
 

@@ -1,6 +1,7 @@
 """The two passes of a training step, on a chain of layers drawn by hand."""
 
 import dataclasses
+from typing import cast
 
 import numpy as np
 import pytest
@@ -41,6 +42,11 @@ def seen(graph: GroupGraph) -> DeviceViewGraph:
     return device_view_graph(graph, related)
 
 
+def number(group: int) -> int:
+    """A group as the sampler counts it: for another type of number all would be compiled anew."""
+    return cast(int, np.int32(group))
+
+
 TOGETHER = [0, 1, 2, 2, 1, 0]
 """each layer with its gradient"""
 
@@ -76,8 +82,8 @@ def test_a_second_layer_elsewhere_waits_for_the_forward_ops_and_is_waited_for_by
     view, unit = seen(graph), graph.mean_group_us
     state = begin_episode(view, np.full(LAYERS, -1, np.int32))
     begin_pass(state)
-    decide(view, state, 0, 0)
-    decide(view, state, 1, 1)
+    decide(view, state, number(0), 0)
+    decide(view, state, number(1), 1)
     forward_us, backward_us = (graph.time_us - graph.backward_us)[0, 0], graph.backward_us[0, 0]
     bandwidth = 1.0 / graph.us_per_byte[0, 1]
     assert state.forward.finish[1] * unit == pytest.approx(2 * forward_us + OUTPUT_BYTES / bandwidth)
@@ -92,10 +98,10 @@ def test_the_device_that_a_list_schedule_of_both_passes_takes_is_marked() -> Non
     state = begin_episode(view, placement)
     begin_pass(state)
     rows = np.zeros((2, DEVICE_FEATURES), np.float32)
-    look(view, state, 0, 0.0, rows)
+    look(view, state, number(0), 0.0, rows)
     assert rows[:, FIRST_OF_BOTH].tolist() == [1.0, 1.0], "empty equal devices are alike"
-    decide(view, state, 0, 0)
-    look(view, state, 1, 0.3, rows)
+    decide(view, state, number(0), 0)
+    look(view, state, number(1), 0.3, rows)
     assert rows[:, FIRST_OF_BOTH].tolist() == [1.0, 0.0]
     unit, bandwidth = graph.mean_group_us, 1.0 / graph.us_per_byte[0, 1]
     expected = np.log1p(np.array([OUTPUT_BYTES, GRADIENT_BYTES, OUTPUT_BYTES + GRADIENT_BYTES]) / bandwidth / unit)
@@ -110,13 +116,13 @@ def test_devices_numbered_anew_only_turn_the_rows_of_the_view(seed: int) -> None
     rng = np.random.default_rng(seed)
     new_of_old = rng.permutation(4)
     views, actions = [], rng.integers(0, 4, 20)
-    for each, number in ((problem, np.arange(4)), (renumbered(problem, new_of_old), new_of_old)):
+    for each, new in ((problem, np.arange(4)), (renumbered(problem, new_of_old), new_of_old)):
         view = seen(group_graph(each))
         state = begin_episode(view, np.full(20, -1, np.int32))
         begin_pass(state)
         rows = np.zeros((20, 4, DEVICE_FEATURES), np.float32)
         for group, action in enumerate(actions.tolist()):
-            look(view, state, group, group / 20, rows[group])
-            decide(view, state, group, int(number[action]))
-        views.append(rows[:, number])
+            look(view, state, number(group), group / 20, rows[group])
+            decide(view, state, number(group), int(new[action]))
+        views.append(rows[:, new])
     np.testing.assert_allclose(views[1], views[0], rtol=1e-5, atol=1e-6)
