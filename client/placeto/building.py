@@ -1,9 +1,9 @@
 """Recorded ops as the nodes and edges of node-link JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from placeto.ops import CONSTANT, INPUT, Op
+from placeto.ops import CONSTANT, INPUT, Op, Shapes
 
 SEPARATOR = "/"
 
@@ -65,7 +65,18 @@ def _first_readers_paths(ops: Sequence[Op]) -> dict[int, str]:
     return paths
 
 
-def nodes_of(ops: Sequence[Op], names: Sequence[str], labels: Iterable[str | None]) -> list[dict[str, Any]]:
+def shapes_of(ops: Sequence[Op]) -> dict[Shapes, int]:
+    """The shapes of ops' inputs, each once, and their numbers."""
+    found: dict[Shapes, int] = {}
+    for op in ops:
+        if op.input_shapes is not None:
+            found.setdefault(op.input_shapes, len(found))
+    return found
+
+
+def nodes_of(
+    ops: Sequence[Op], names: Sequence[str], labels: Iterable[str | None], shapes: Mapping[Shapes, int]
+) -> list[dict[str, Any]]:
     """The nodes: what is 0 or none by default is left out."""
     nodes = []
     for op, name, label in zip(ops, names, labels, strict=True):
@@ -74,6 +85,8 @@ def nodes_of(ops: Sequence[Op], names: Sequence[str], labels: Iterable[str | Non
         if op.dtype != "float32":
             node["dtype"] = op.dtype
         node |= {key: value for key, value in (("phase", op.phase), ("colocation", label)) if value is not None}
+        if op.input_shapes is not None:
+            node["input_shapes"] = shapes[op.input_shapes]
         numbers = (("persistent_bytes", op.persistent_bytes), ("parameters", op.parameters))
         node |= {key: number for key, number in numbers if number}
         if op.launches != 1:

@@ -8,6 +8,8 @@ Output = tuple[int, int]
 """an output of an op: the op's number, and which output"""
 Buffer = Output | str | None
 """the memory of an output: its own, that of another op's output, or `persistent`"""
+Shapes = tuple[tuple[int, ...], ...]
+"""the lengths of tensors, those of one number left out"""
 
 PARAMETER, BUFFER, STATE, INPUT, CONSTANT = "parameter", "buffer", "state", "input", "constant"
 OWNED = frozenset((PARAMETER, BUFFER, STATE))
@@ -50,6 +52,8 @@ class Op:
     flops: int | None = 0
     bytes_accessed: int = 0
     dtype: str = "float32"
+    input_shapes: Shapes | None = None
+    """of the tensors that it is given, where it has work: by them a profiler's trace is matched"""
     persistent_bytes: int = 0
     parameters: int = 0
     launches: int = 1

@@ -18,7 +18,9 @@ class Recording:
     """The graph of one step as node-link JSON; printed, it gives its sums."""
 
     graph: dict[str, Any]
-    """what holds for the whole: name, framework, torch, beside, batch, optimizer, parameters, flops, without_formula"""
+    """what holds for the whole: name, framework, torch, beside, batch, optimizer, parameters, flops, without_formula;
+    modules (path → class, as they were called) and input_shapes (those to which nodes refer by number), by which a
+    profiler's trace is matched"""
     nodes: list[dict[str, Any]]
     """the ops in the order in which they ran, after parameters, buffers, state and inputs"""
     edges: list[dict[str, Any]]

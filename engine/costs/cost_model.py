@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 
 from engine.child.parent import ReportProgress
 from engine.costs.costs import Costs
+from engine.costs.pytorch.recorded_calls import RecordedCalls
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.origin import Origin
@@ -24,6 +25,8 @@ class GraphWithShapes:
     """TensorFlow's ops with their attributes, in the order of the graph; None where the file holds none"""
     options: ReadingOptions = field(default_factory=ReadingOptions)
     """the shapes, batch size, trips and lengths that a person gives"""
+    calls: RecordedCalls | None = None
+    """of a recorded PyTorch step"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
-"""Measured costs: the step stats of a run (RunMetadata) in place of estimates, op by op.
+"""Measured costs: the times of a run in place of estimates, op by op.
 
-`step_stats.py` reads the file. A measured time counts on the device class, CPU or GPU, on which it was measured: on all
+`step_stats.py` reads them from RunMetadata, `onnx/runtime_profile.py` from a profile of ONNX Runtime, and `pytorch/`
+from a trace of torch.profiler. A measured time counts on the device class, CPU or GPU, on which it was measured: on all
 kinds of that class, or on `kind` alone among them. Nothing is scaled from kind to kind.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,16 @@ LEAST_SHARE = 0.5
 """share of the measured ops that must be in the graph: TensorFlow's own rewriting renames a few"""
 
 
+class MeasuredTimes(Protocol):
+    """The content of a file with measured times."""
+
+    def stats_in(self, graph: GraphWithShapes, costs: Costs) -> tuple["StepStats", tuple[str, ...]]:
+        """The measurements of ops of `graph`, and remarks for people. `costs`: the estimates. Raises GraphError."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """Measurements in rows: one op on one device."""
+    """Measurements in rows: one op on one device, by its name."""
 
     names: tuple[str, ...]
     """[rows] names as in the stats: `conv`, or `conv:Conv2D` in a GPU's stream"""
@@ -40,6 +48,10 @@ class StepStats:
     """[rows] whether the time is that of the op's kernels on a GPU, not of their launch"""
     output: NDArray[np.int64]
     """[outputs, 3] row, index of the output, bytes"""
+
+    def stats_in(self, _graph: GraphWithShapes, _costs: Costs) -> tuple["StepStats", tuple[str, ...]]:
+        """These, without remarks: names say to which ops they belong."""
+        return self, ()
 
 
 def step_stats_of(content: bytes) -> StepStats:
@@ -57,19 +69,20 @@ def step_stats_of(content: bytes) -> StepStats:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """A `CostModel`: the costs of the model `otherwise`, replaced by those in `stats` where measured."""
+    """A `CostModel`: the costs of the model `otherwise`, replaced by those in `times` where measured."""
 
     otherwise: CostModel
-    stats: StepStats
+    times: MeasuredTimes
     kind: str | None = None
-    """the device kind on which `stats` were measured, as `with_measured` takes it"""
+    """the device kind on which `times` were measured, as `with_measured` takes it"""
 
     def costs_of(self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
         """The other model's costs, with measured ones in their place."""
         found = self.otherwise.costs_of(graph, kinds, report_progress)
-        notes = notes_on_measured(found.costs, graph.graph, self.stats)
-        costs = with_measured(found.costs, graph.graph, self.stats, self.kind)
-        return dataclasses.replace(found, costs=costs, notes=(*found.notes, *notes))
+        stats, remarks = self.times.stats_in(graph, found.costs)
+        notes = notes_on_measured(found.costs, graph.graph, stats)
+        costs = with_measured(found.costs, graph.graph, stats, self.kind)
+        return dataclasses.replace(found, costs=costs, notes=(*found.notes, *notes, *remarks))
 
 
 def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind: str | None = None) -> Costs:

@@ -35,7 +35,7 @@ class Format:
     options: tuple[str, ...] = ()
     """fields of `ReadingOptions` that apply to it"""
     times: str = ""
-    """function (content: bytes) -> StepStats of the measured times that may lie beside it; empty: none"""
+    """function (content: bytes) -> MeasuredTimes of the file with them that may lie beside it; empty: none"""
     is_tensorflow: bool = False
     """whether TensorFlow can run the graph: RunMetadata may lie beside it, and it can be measured"""
 

@@ -23,11 +23,11 @@ from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.cost_model import CostedGraph
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters, layers_of
-from engine.costs.measured import MeasuredCosts, step_stats_of
-from engine.costs.onnx.runtime_profile import stats_of_profile
+from engine.costs.measured import MeasuredCosts, MeasuredTimes
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
+from engine.files.gzip_text import MAGIC, unpacked
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.notes_on_devices import notes_on_devices
 from engine.formats.open_inputs import OpenInput
@@ -95,13 +95,13 @@ def check_upload(path: Path, suffix: str, limits: Limits, options: ReadingOption
     return tuple(OpenInput.from_json(row) for row in cast(list[Json], texts[OPEN_INPUTS]))
 
 
-def check_run_metadata(path: Path, limits: Limits) -> None:
-    """Raise GraphError or LimitError unless `path` holds measured times, as RunMetadata or a profile of ONNX Runtime.
+def check_run_metadata(path: Path, suffix: str, limits: Limits) -> None:
+    """Raise GraphError or LimitError unless `path` holds measured times for a graph in a file of this suffix.
 
     `prepare` checks that they fit a graph. Fast.
     """
     require_size(path, limits)
-    order: dict[str, Json] = {"path": str(path.absolute())}
+    order: dict[str, Json] = {"run_metadata": str(path.absolute()), "suffix": suffix, "most_bytes": limits.file_bytes}
     run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS, reads=(path,))
 
 
@@ -212,23 +212,20 @@ def check_in_child(order: dict[str, Json], _folder: Path, report_progress: Repor
 
 def check_run_metadata_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Check a file of measured times and return empty results. Raises GraphError."""
-    content = Path(cast(str, order["path"])).read_bytes()
-    stats_of = stats_of_profile if content.lstrip()[:1] in (b"[", b"{") else step_stats_of
-    stats_of(content)
+    _measured_times(order)
     return {}, {}
 
 
 def read_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """The fields of the graph, its costs and its origin. Each file is parsed once."""
-    stats = None
+    times = None
     if "run_metadata" in order:
         report_progress(READING_STATS, 0, 0)
-        content = Path(cast(str, order["run_metadata"])).read_bytes()
-        stats = function(FORMATS[cast(str, order["suffix"])].times)(content)
+        times = _measured_times(order)
     file = read_file(source_of(order), report_progress)
     model = file.costs
-    if stats is not None:
-        model = MeasuredCosts(model, stats, cast(str | None, order["profile_kind"]))
+    if times is not None:
+        model = MeasuredCosts(model, times, cast(str | None, order["profile_kind"]))
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
@@ -237,6 +234,16 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts
+
+
+def _measured_times(order: Mapping[str, Json]) -> MeasuredTimes:
+    """What the file `run_metadata` holds, by the row of the graph's format. Raises GraphError, LimitError."""
+    content = Path(cast(str, order["run_metadata"])).read_bytes()
+    if content.startswith(MAGIC):
+        most_bytes = cast(int, order["most_bytes"])
+        content = unpacked(content, most_bytes, allowed="gzip of measured times", field="run_metadata")
+    times: MeasuredTimes = function(FORMATS[cast(str, order["suffix"])].times)(content)
+    return times
 
 
 def with_findings(origin: Origin, graph: ComputationGraph, costed: CostedGraph, held: HeldParameters | None) -> Origin:

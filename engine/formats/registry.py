@@ -10,6 +10,7 @@ from engine.formats.format import Format
 
 GRAPHDEFS = (".pb", ".pbtxt")
 RUN_METADATA = "engine.costs.measured:step_stats_of"
+PROFILER_TRACE = "engine.costs.pytorch.matching:profiler_trace_of"
 OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
 OF_ONNX = ("batch_size", "input_shapes", "trips", "sizes")
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
@@ -65,9 +66,17 @@ FORMATS = {
         OF_ONNX,
         times="engine.costs.onnx.runtime_profile:stats_of_profile",
     ),
-    ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
+    ".json": Format(
+        "node-link JSON",
+        "engine.formats.node_link.reader:check",
+        "engine.formats.node_link.reader:read",
+        times=PROFILER_TRACE,
+    ),
     ".json.gz": Format(
-        "PyTorch recording", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"
+        "PyTorch recording",
+        "engine.formats.node_link.reader:check",
+        "engine.formats.node_link.reader:read",
+        times=PROFILER_TRACE,
     ),
 }
 """suffix (at most 8 characters with the dot) → row, the usual format first"""

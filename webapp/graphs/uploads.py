@@ -46,7 +46,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
     _check_choices(suffix, options, size, times)
     with place_for_a_check():
         open_inputs = api.check_upload(file.path, suffix, limits(), options.reading)
-    _check_times(times)
+    _check_times(suffix, times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
     with files_of(graph):
         file.move_to(graph.source_path)
@@ -81,7 +81,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
     graph's file is gone, and then stores nothing.
     """
     _check_choices(graph.suffix, options, graph.file_bytes, times)
-    _check_times(times)
+    _check_times(graph.suffix, times)
     new = Graph(
         project=graph.project,
         name=graph.name,
@@ -118,13 +118,13 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
         )
 
 
-def _check_times(times: IncomingFile | Path | None) -> None:
+def _check_times(suffix: str, times: IncomingFile | Path | None) -> None:
     """Check an uploaded file of measured times. Raises a PlacetoError at its own field."""
     if not isinstance(times, IncomingFile):
         return
     try:
         with place_for_a_check():
-            api.check_run_metadata(times.path, limits())
+            api.check_run_metadata(times.path, suffix, limits())
     except api.LimitError as error:
         raise error.at("run_metadata") from None
 

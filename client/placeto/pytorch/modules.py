@@ -36,6 +36,8 @@ class Modules:
         """the owner's path, by the identity of the parameter"""
         self.latest: str | None = None
         """of the op that ran last"""
+        self.called_paths: dict[str, None] = {}
+        """of the modules that were called, in the order of their first calls"""
         self._calls: list[ModuleCall] = []
         self._numbers: list[int] = [-1]
         self._paths: list[str | None] = [None]
@@ -77,7 +79,10 @@ class Modules:
 
     def _enter(self, module: torch.nn.Module, _arguments: Any) -> None:
         above = self.call
-        self._push(self.paths.get(id(module), above.path if above else ""))
+        path = self.paths.get(id(module))
+        if path is not None:
+            self.called_paths.setdefault(path)
+        self._push(path if path is not None else above.path if above else "")
 
     def _leave(self, _module: torch.nn.Module, _arguments: Any, _result: Any) -> None:
         self._pop()

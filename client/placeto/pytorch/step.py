@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from placeto.building import edges_of, escaped, give_paths, joined, names_of, nodes_of, path_of
+from placeto.building import edges_of, escaped, give_paths, joined, names_of, nodes_of, path_of, shapes_of
 from placeto.errors import RecordingError
 from placeto.ops import BUFFER, INPUT, PARAMETER, STATE, Op, Output
 from placeto.pytorch.devices import one_device
@@ -211,7 +211,8 @@ class _Step:
         names = names_of(ops)
         paths = self.modules.classes
         kept_whole = [path for path, class_name in paths.items() if class_name in whole]
-        nodes = nodes_of(ops, names, colocation_labels(ops, kept_whole, paths))
+        shapes = shapes_of(ops)
+        nodes = nodes_of(ops, names, colocation_labels(ops, kept_whole, paths), shapes)
         graph: dict[str, Any] = {"name": name, "framework": "torch", "torch": torch.__version__}
         if self.loss is not None:
             graph["beside"] = [self.loss_path]
@@ -221,6 +222,8 @@ class _Step:
         graph["parameters"] = recording.parameters
         graph["flops"] = recording.flops()
         graph["without_formula"] = recording.without_formula
+        graph["modules"] = {path: paths[path] for path in self.modules.called_paths}
+        graph["input_shapes"] = list(shapes)
         return recording
 
 

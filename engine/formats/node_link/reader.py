@@ -1,9 +1,9 @@
 """Reads node-link JSON (`.json`, `.json.gz`, networkx): a graph and its costs. Runs in a child.
 
-    {"directed": true, "multigraph": false, "graph": {"name", "framework"},
+    {"directed": true, "multigraph": false, "graph": {"name", "framework", "modules": {path: class}, "input_shapes"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
-                "temporary_bytes", "trips", "launches", "colocation": label, "devices": [kinds], "device",
-                "phase", "parameters", "buffers": [null, "persistent" or [id, output], ...],
+                "temporary_bytes", "trips", "launches", "colocation": label, "devices": [kinds], "device", "phase",
+                "parameters", "input_shapes": number, "buffers": [null, "persistent" or [id, output], ...],
                 and in place of time_us: "flops", "bytes_accessed", "dtype"}, ...],
      "edges" or "links": [{"source", "target", "output": index, or null for a control edge}, ...]}
 
@@ -12,8 +12,6 @@ edge without `output` takes output 0. Edges are sorted by consumer in the order 
 An op that lists its `devices` has no time on other kinds. `trips` are the op's executions in a step, 1 by default.
 """
 
-import gzip
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,11 +23,14 @@ from engine.clusters.device_kinds import DEVICE_CLASSES
 from engine.costs.cost_model import GivenCosts, GraphWithShapes
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters
-from engine.errors import GraphError, LimitError, shortened
+from engine.costs.pytorch.recorded_calls import RecordedCalls
+from engine.errors import GraphError, shortened
 from engine.events import Json
+from engine.files.gzip_text import unpacked
 from engine.files.json_text import read_json
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.graphdef import READING
+from engine.formats.node_link.calls import TORCH, read_calls
 from engine.formats.node_link.costs import costs_of, held_parameters
 from engine.formats.node_link.node import NodeOp, read_node, why_not_on
 from engine.formats.node_link.values import NodeJson, optional_text, place_of, read_id, wrong
@@ -38,7 +39,6 @@ from engine.formats.open_inputs import OpenInput
 from engine.graphs.cycles import a_cycle
 from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph, no_phases
 from engine.graphs.origin import FRAMEWORKS, Origin
-from engine.number_words import bytes_words
 
 COMPRESSED = ".json.gz"
 MOST_VALUES = 10_000_000
@@ -58,6 +58,8 @@ class NodeLinkGraph:
     """one of `FRAMEWORKS`, or empty"""
     beside: tuple[str, ...]
     """as in `Origin`"""
+    calls: RecordedCalls | None
+    """None where the file is no recording of PyTorch"""
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> tuple[OpenInput, ...]:
@@ -72,25 +74,15 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     report_progress(READING, 0, 0)
     found = parsed(_content(source))
     origin = Origin(source.suffix, framework=found.framework, beside=found.beside)
-    return ReadFile(GraphWithShapes(found.graph), GivenCosts(found.costs), origin, held=found.held)
+    return ReadFile(GraphWithShapes(found.graph, calls=found.calls), GivenCosts(found.costs), origin, held=found.held)
 
 
 def _content(source: SourceFile) -> bytes:
     """The text of the file, unpacked. Raises GraphError, LimitError."""
+    content = source.path.read_bytes()
     if source.suffix != COMPRESSED:
-        return source.path.read_bytes()
-    try:
-        with gzip.open(source.path) as file:
-            content = file.read(source.most_bytes + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise GraphError(
-            "the compressed file is cut or damaged", where="the file", allowed="gzip of node-link JSON", field="file"
-        ) from None
-    if len(content) > source.most_bytes:
-        raise LimitError(
-            "the file is too large once unpacked", allowed=f"at most {bytes_words(source.most_bytes)}", field="file"
-        )
-    return content
+        return content
+    return unpacked(content, source.most_bytes, allowed="gzip of node-link JSON", field="file")
 
 
 def parsed(data: bytes, name: str = "graph") -> NodeLinkGraph:
@@ -139,7 +131,8 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
     )
     _require_late(columns, ops)
     costs = costs_of(ops, columns, index_of_name)
-    return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside)
+    calls = read_calls(about, nodes, graph.op_names) if framework == TORCH and with_work else None
+    return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside, calls)
 
 
 def _framework(about: NodeJson) -> str:

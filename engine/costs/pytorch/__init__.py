@@ -1,0 +1,1 @@
+"""Times of a recorded PyTorch step from a trace of torch.profiler."""
