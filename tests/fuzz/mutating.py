@@ -61,7 +61,8 @@ def mutated(corpus: Sequence[Input], seed: str, number: int) -> Input:
     steps: list[str] = []
     if chosen.times and rng.random() < TIMES_SHARE:
         others = [each.times for each in alike if each.times]
-        times = _changed(chosen.times, rng.choice(others), wire_messages.MUTATORS, rng, steps)
+        mutators = MUTATORS[chosen.suffix] if chosen.suffix == ".json" else wire_messages.MUTATORS
+        times = _changed(chosen.times, rng.choice(others), mutators, rng, steps)
         chosen = replace(chosen, times=times)
     else:
         chosen = replace(chosen, content=_changed(chosen.content, other.content, MUTATORS[chosen.suffix], rng, steps))

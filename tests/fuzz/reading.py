@@ -61,8 +61,8 @@ def _read_graph(tried: Input, folder: Path) -> None:
     if tried.times:
         times = folder / "times.pb"
         times.write_bytes(tried.times)
-        reading.check_run_metadata_in_child({"path": str(times)}, folder, no_progress)
         order |= {"run_metadata": str(times), "profile_kind": kind}
+        reading.check_run_metadata_in_child(order, folder, no_progress)
     reading._require_profiled(tried.suffix, times, kind)
     arrays, texts = unpack(pack(*reading.read_in_child(order, folder, no_progress)))
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)

@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
+from tests.engine.costs.profiler_traces import kernel, launch, node, op, recording, span, trace
 from tests.engine.costs.step_stats_samples import CPU, GPU, device, output, run_metadata, stats, temporary
 from tests.engine.formats import container_samples
 from tests.engine.formats.graphdef_samples import CALL_IN_TEXT
@@ -66,6 +67,7 @@ def seeds_by_hand() -> list[Input]:
         Input(GRAPH, ".json", node_link(), made="tree"),
         Input(GRAPH, ".json.gz", gzip.compress(node_link(), mtime=0), made="compressed tree"),
         Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),
+        Input(GRAPH, ".json", *_step_with_trace(), made="step with a trace"),
         Input(POLICY, ".safetensors", small_policy().to_bytes(), made="policy"),
         Input(POLICY, ".safetensors", _policy_with_a_misfit(), made="policy with a misfit"),
         *(Input(CLUSTER, ".txt", text.encode(), made="shorthand") for text in SHORTHANDS),
@@ -116,6 +118,20 @@ def _meta_graph() -> bytes:
 
 def _saved_model() -> bytes:
     return container_samples.archive(("saved_model.pb", container_samples.saved_model(_meta_graph())))
+
+
+def _step_with_trace() -> tuple[bytes, bytes]:
+    """A recorded step with all that its trace can say of it."""
+    step = recording({"id": "a/mul", "type": "mul", "shapes": [[4]]}, modules={"": "Net", "a": "Layer"})
+    events = [
+        span("user_annotation", "ProfilerStep#1", 0, 90),
+        span("python_function", "nn.Module: Layer_0", 1, 60),
+        op("aten::mul", 2, 5, [[4], []], **{"External id": 3, "Sequence number": 2}),
+        node("MulBackward0", 2, 70, 9),
+        launch(6, 3),
+        kernel(12, correlation=6),
+    ]
+    return step, trace(*events)
 
 
 def _detailed_times() -> bytes:

@@ -102,7 +102,7 @@ class Uploads:
         if tried.kind == POLICY:
             return send_files(self._port, "/policies/upload/", files, {})
         if tried.times:
-            files["run_metadata"] = ("times.pb", tried.times)
+            files["run_metadata"] = (f"times{'.json' if tried.suffix == '.json' else '.pb'}", tried.times)
         fields = {"groups": "128", **tried.fields}
         return send_files(self._port, f"/projects/{self._project}/graphs/", files, fields)
 

@@ -1,5 +1,6 @@
 """A person uploads a graph with options, and with measured times beside it."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from engine import api
+from tests.engine.costs.profiler_traces import op, recording, trace
 from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, measured_times, node_link
@@ -257,7 +259,10 @@ def test_a_node_link_file_leaves_nothing_to_be_counted(client: Client, project: 
     assert (response.status_code, response.json()) == (400, {"errors": {field: [sentence]}})
 
 
-NO_TIMES = "this is not RunMetadata; allowed: .pb; of an ONNX model .json, a profile of ONNX Runtime"
+NO_TIMES = (
+    "this is not RunMetadata; allowed: .pb; of an ONNX model .json, a profile of ONNX Runtime; of a step recorded in "
+    "PyTorch .json or .json.gz, a trace of torch.profiler"
+)
 BAD_TIMES = [
     (times("step.txt"), f"step.txt: {NO_TIMES}"),
     (times("step"), f"step: {NO_TIMES}"),
@@ -308,12 +313,34 @@ def test_what_a_node_link_file_says_itself_cannot_be_chosen(
     assert upload(client, project, {"groups": "5"}, "a.json", node_link()).status_code == 302
 
 
-def test_a_node_link_file_takes_no_measured_times(client: Client, project: Project, data_folder: Path) -> None:
+def test_beside_node_link_json_only_a_trace_is_taken(client: Client, project: Project, data_folder: Path) -> None:
     response = upload(client, project, {"run_metadata": times()}, "a.json", node_link())
     assert response.status_code == 400
-    sentence = "node-link JSON has its times in itself; allowed: no RunMetadata"
-    assert response.json() == {"errors": {"run_metadata": [sentence]}}
+    [sentence] = response.json()["errors"]["run_metadata"]
+    assert sentence.endswith("this is not JSON; allowed: one JSON value")
     assert files_in(data_folder) == []
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_recorded_step_is_read_with_its_trace(client: Client, project: Project) -> None:
+    step = recording({"id": "a/mul", "type": "mul", "shapes": [[4]]})
+    content = gzip.compress(trace(op("aten::mul", 2, 5, [[4], []]), op("aten::<i>", 9, 1)))
+    fields = {"run_metadata": times("step.trace.JSON.gz", content)}
+    assert upload(client, project, fields, "step.json", step).status_code == 302
+    graph = Graph.objects.get()
+    assert read_graph(graph.id)
+    page = client.get(f"/graphs/{graph.id}/").content.decode()
+    assert "1 of 1 recorded op with work are in the trace" in page
+    assert "the longest first: &lt;i&gt; × 1" in page
+    assert 'name="run_metadata"' in page and 'name="batch_size"' not in page
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_graph_with_its_own_times_is_not_asked_for_others(client: Client, project: Project) -> None:
+    assert upload(client, project, {}, "a.json", node_link()).status_code == 302
+    graph = Graph.objects.get()
+    assert read_graph(graph.id)
+    assert 'name="run_metadata"' not in client.get(f"/graphs/{graph.id}/").content.decode()
 
 
 def test_the_limit_is_for_both_files_together(

@@ -4,7 +4,6 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import Any, cast
 
 from django import forms
@@ -20,7 +19,7 @@ from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.open_counts import OpenCount, batch_hint, named_shape_words, open_counts, shortened_in_the_middle
 
-TIMES_SUFFIXES = (".pb", ".json")
+TIMES_SUFFIXES = (".pb", ".json", ".json.gz")
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
 NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
@@ -95,8 +94,8 @@ class OptionsForm(forms.Form):
         required=False,
         allow_empty_file=True,  # refused in our own words
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(TIMES_SUFFIXES)}),
-        help_text="RunMetadata with step stats (.pb) of the graph, or ONNX Runtime's profile (.json) of an ONNX model; "
-        "they replace the estimates.",
+        help_text="RunMetadata with step stats (.pb) of the graph, ONNX Runtime's profile (.json) of an ONNX model, or "
+        "a trace of torch.profiler (.json, .json.gz) of a recorded step; they replace the estimates.",
     )
     profile_kind = forms.ChoiceField(
         label="Measured on",
@@ -201,8 +200,9 @@ class OptionsForm(forms.Form):
         if times is None:
             return
         name = times.name or "times"
-        if PurePath(name).suffix.lower() not in TIMES_SUFFIXES:
-            allowed = f"{TIMES_SUFFIXES[0]}; of an ONNX model {TIMES_SUFFIXES[1]}, a profile of ONNX Runtime"
+        if not name.lower().endswith(TIMES_SUFFIXES):
+            allowed = ".pb; of an ONNX model .json, a profile of ONNX Runtime; of a step recorded in PyTorch .json or "
+            allowed += ".json.gz, a trace of torch.profiler"
             raise api.GraphError("this is not RunMetadata", where=name, allowed=allowed, field="run_metadata")
         if not times.size:
             allowed = "RunMetadata with step stats"
@@ -244,6 +244,8 @@ class AgainForm(OptionsForm):
 
     leaves_nothing_open: bool
     """whether the file fixes everything but the groups, so that the form hides the other fields"""
+    has_own_times: bool
+    """whether it also fixes the times, so that the form hides those fields too"""
     batch_hint: tuple[int, int] | None
     """(ops that a batch size gives a cost, ops without one): the page then shows the field beside these numbers"""
     form_id = "read-again"
@@ -266,6 +268,7 @@ class AgainForm(OptionsForm):
         }
         super().__init__(*args, initial=initial, **kwargs)
         self.leaves_nothing_open = not graph.format.options
+        self.has_own_times = self.leaves_nothing_open and not graph.is_recording
         if not graph.has_times:
             del self.fields["keep_times"]
         signatures = graph.signatures

@@ -99,8 +99,8 @@ class ProfilerTrace:
     def stats_in(self, graph: GraphWithShapes, costs: Costs) -> tuple[StepStats, tuple[str, ...]]:
         """The stats of the recorded ops that are in the trace, and remarks. Raises GraphError for another model's."""
         if graph.calls is None:
-            what = "a graph that is no recording of PyTorch has its times in itself"
-            raise GraphError(what, allowed="a trace beside a recorded step", field=FIELD)
+            what = "node-link JSON that is no recording of PyTorch has its times in itself"
+            raise GraphError(what, allowed="no measured times beside it", field=FIELD)
         recorded, light = _recorded_ops(graph, graph.calls, costs)
         work = work_of(trees_of(self.trace), {op.family for op in recorded})
         remarks: tuple[str, ...] = ()
@@ -112,10 +112,11 @@ class ProfilerTrace:
         if work.steps == 1:
             work.steps, work.ops = _told_apart(work.ops, recorded)
         found = matches_of(recorded, work.ops)
-        _require_same_model(found, work)
+        others = _not_recorded(found, work, light)
+        _require_same_model(found, others)
         return (
             _stats(found, graph.graph.op_names, CPU if self.trace.device_us is None else GPU),
-            (*remarks, *_remarks(found, recorded, work, light)),
+            (*remarks, *_remarks(found, recorded, work, others)),
         )
 
 
@@ -203,13 +204,20 @@ def _paired(
     return [each for each in recorded if each.index in still], left
 
 
-def _require_same_model(found: Matches, work: ProfiledWork) -> None:
-    """Raise GraphError if ops of the recording take less than LEAST_SHARE of the trace's time."""
-    if not work.total_us:
+def _not_recorded(found: Matches, work: ProfiledWork, light: Collection[str]) -> list[tuple[str, float]]:
+    """Type and time of each execution that no recorded op has, without views and the like."""
+    return [(op_type, time_us) for op_type, time_us in (*found.others, *work.others) if op_type not in light]
+
+
+def _require_same_model(found: Matches, others: Sequence[tuple[str, float]]) -> None:
+    """Raise GraphError if ops of the recording take less than LEAST_SHARE of the time of all."""
+    matched_us = found.time_us()
+    total_us = matched_us + sum(time_us for _, time_us in others)
+    if not total_us:
         raise GraphError("its ops take no time", allowed=ALLOWED, field=FIELD)
-    share = found.time_us() / work.total_us
-    if share < LEAST_SHARE:
-        what = f"the run is of another graph: ops that were recorded take {part_words(share)} of its time"
+    if matched_us < LEAST_SHARE * total_us:
+        share = part_words(matched_us / total_us)
+        what = f"the run is of another graph: ops that were recorded take {share} of the time of its ops"
         raise GraphError(what, allowed="a trace of the recorded step, with inputs of the same shapes", field=FIELD)
 
 
@@ -226,7 +234,7 @@ def _stats(found: Matches, names: Sequence[str], device_class: str) -> StepStats
 
 
 def _remarks(
-    found: Matches, recorded: Sequence[RecordedOp], work: ProfiledWork, light: Collection[str]
+    found: Matches, recorded: Sequence[RecordedOp], work: ProfiledWork, others: Sequence[tuple[str, float]]
 ) -> Iterator[str]:
     """What matched and what did not, for people."""
     matched_us, total_us = found.time_us() / work.steps, work.total_us / work.steps
@@ -240,10 +248,9 @@ def _remarks(
         yield f"Recorded ops that are not in the trace keep their estimates: {_named(lost)}."
     counts: Counter[str] = Counter()
     times: dict[str, float] = defaultdict(float)
-    for op_type, time_us in (*found.others, *work.others):
-        if op_type not in light:
-            counts[op_type] += 1
-            times[op_type] += time_us
+    for op_type, time_us in others:
+        counts[op_type] += 1
+        times[op_type] += time_us
     if times:
         longest = {op_type: counts[op_type] for op_type in sorted(times, key=lambda each: -times[each])}
         taken = time_words(sum(times.values()) / work.steps)

@@ -1,5 +1,6 @@
 """Measured costs: what RunMetadata says replaces estimates where it was measured, and nothing else."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from engine.costs.costs import Costs, CostSource
 from engine.costs.measured import notes_on_measured, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
 from engine.formats.reading import prepare
+from engine.formats.registry import FORMATS
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.costs.in_child import read_step_stats
@@ -239,9 +241,10 @@ def test_each_bad_file_has_its_own_sentence(tmp_path: Path, name: str) -> None:
     assert str(raised.value) == line
 
 
-def test_stats_beside_a_node_link_file_are_refused(tmp_path: Path) -> None:
+def test_stats_beside_a_file_with_times_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "metadata.pb"
     path.write_bytes(GOOD)
+    monkeypatch.setitem(FORMATS, ".json", dataclasses.replace(FORMATS[".json"], times=""))
     with pytest.raises(GraphError, match=r"^metadata\.pb: node-link JSON has its times in itself"):
         prepare(tmp_path / "graph.json", ".json", lambda *_: None, LIMITS, run_metadata=path)
     with pytest.raises(SettingsError, match=r"^profile kind: K80 is given without measured times"):

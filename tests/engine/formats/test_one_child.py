@@ -71,7 +71,7 @@ def test_a_graph_with_functions_and_measured_times_is_read_in_one_child(
 ) -> None:
     graph, times = files
     check_upload(graph, graph.suffix, Limits())
-    check_run_metadata(times, Limits())
+    check_run_metadata(times, graph.suffix, Limits())
     assert len(started) == 2, "one a file"
     prepared = prepare(graph, graph.suffix, no_progress, Limits(), run_metadata=times)
     assert len(started) == 3
