@@ -236,3 +236,30 @@ def test_eight_bit_floating_point() -> None:
     recording = placeto.record(of(forward), torch.zeros(16, 16))
     product = next(node for node in recording.nodes if node["type"] == "_scaled_mm")
     assert (product["dtype"], product["flops"]) == ("float8", 2 * 16**3)
+
+
+def test_a_loss_may_hold_the_classes_that_it_compares_with() -> None:
+    """Real numbers that no model and no input has, small enough that their values are known."""
+    classes = torch.tensor([0, 3, 1, 7])
+    recording = trained(nn.Linear(8, 8), loss=lambda out: functional.cross_entropy(out, classes))
+    assert "nll_loss_forward" in types(recording)
+
+
+def test_a_recording_says_by_what_a_trace_is_matched() -> None:
+    """The shapes of what each op with work is given, and the classes of modules in the order of their calls."""
+    model = nn.Sequential(nn.Linear(8, 6), nn.Dropout(0.0), nn.ReLU(), nn.Linear(6, 2))
+    recording = trained(nn.Sequential(model, model[2]))
+    assert recording.graph["modules"] == {
+        "": "Sequential",
+        "0": "Sequential",
+        "0/0": "Linear",
+        "0/1": "Dropout",
+        "0/2": "ReLU",
+        "0/3": "Linear",
+    }
+    table = recording.graph["input_shapes"]
+    assert len(set(table)) == len(table)
+    shapes = {node["id"]: table[node["input_shapes"]] for node in recording.nodes if "input_shapes" in node}
+    assert shapes["0/0/addmm"] == ((6,), (4, 8), (8, 6))
+    assert shapes["0/3/backward_mm_1"] == ((2, 4), (4, 6))
+    assert {node["id"] for node in recording.nodes if node["bytes_accessed"]} == shapes.keys()

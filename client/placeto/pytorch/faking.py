@@ -66,8 +66,9 @@ class Fakes:
 
     def _made(self, tensor: torch.Tensor) -> torch.Tensor:
         if _has_small_known_values(tensor):
-            with torch.no_grad():
-                return self.mode.with_values(tensor.detach().clone())
+            with torch.no_grad(), _disable_current_modes():
+                values = tensor.detach().clone()  # with the modes it would be a fake too, and have no values
+            return self.mode.with_values(values)
         with torch.no_grad(), self.mode:
             if tensor.layout is torch.strided:
                 fake = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
