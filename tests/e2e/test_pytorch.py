@@ -77,3 +77,25 @@ def test_a_foreign_device_map_is_kept_and_judged(page: Page, step: Path, tmp_pat
     expect(page.locator("[data-kept=message]")).to_contain_text("weights on disk are not placed")
     assert [fault for fault in faults if "400" not in fault] == []
     faults.clear()  # the browser notes the refused upload
+
+
+def test_a_trace_beside_a_recorded_step_gives_measured_times(page: Page, step: Path, tmp_path: Path) -> None:
+    network, inputs = model(), torch.randn(BATCH, WIDTH)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    with torch.profiler.profile(record_shapes=True) as profiler:
+        for _ in range(3):
+            network(inputs).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    trace = tmp_path / "layers.trace.json.gz"
+    profiler.export_chrome_trace(str(trace))
+    create_project(page, "Measured")
+    part(page, "options").locator("summary").click()
+    page.locator("input[name=run_metadata]").set_input_files(trace)
+    page.locator("input[name=file]").set_input_files(step)
+    page.get_by_role("button", name="Upload and read").click()
+    page.wait_for_url("**/graphs/*/")
+    expect(page.get_by_role("button", name="Start run")).to_be_visible()
+    page.get_by_text("How it was read:").click()
+    expect(page.get_by_text(re.compile(r"[0-9]+ of [0-9]+ recorded ops with work are in the trace"))).to_be_visible()
+    expect(page.get_by_text("layers.trace.json.gz")).to_be_visible()

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster_json import cluster_to_json
@@ -123,7 +124,7 @@ def _saved_model() -> bytes:
 def _step_with_trace() -> tuple[bytes, bytes]:
     """A recorded step with all that its trace can say of it."""
     step = recording({"id": "a/mul", "type": "mul", "shapes": [[4]]}, modules={"": "Net", "a": "Layer"})
-    events = [
+    events: list[Any] = [
         span("user_annotation", "ProfilerStep#1", 0, 90),
         span("python_function", "nn.Module: Layer_0", 1, 60),
         op("aten::mul", 2, 5, [[4], []], **{"External id": 3, "Sequence number": 2}),

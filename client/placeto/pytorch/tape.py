@@ -302,7 +302,8 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             output, times = RESERVES[signature.name]
             op.output_bytes[output] = times * op.output_bytes[0]
         op.bytes_accessed = bytes_accessed(signature.name, reads, written, made)
-        op.input_shapes = tuple(tuple(tensor.shape) for tensor in reads if tensor.dim())
+        shapes = (tuple(tensor.shape) for tensor in reads)
+        op.input_shapes = tuple(shape for shape in shapes if shape)
         op.dtype = _arithmetic(reads, made)
         if op.dtype == "float32" and signature.name in PRODUCTS and _may_round(signature.name):
             op.dtype = "tensorfloat32"

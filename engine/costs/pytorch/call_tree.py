@@ -89,14 +89,14 @@ def _tree(spans: Sequence[Span], trace: Trace) -> CallTree:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class MarkedSteps:
     """The marks of steps in a trace."""
 
     starts_us: Sequence[float]
     ends_us: Sequence[float]
 
     @staticmethod
-    def of(trees: Sequence[CallTree]) -> "Steps":
+    def of(trees: Sequence[CallTree]) -> "MarkedSteps":
         """The marks in all threads."""
         marks = sorted(
             (span.start_us, span.end_us)
@@ -104,7 +104,7 @@ class Steps:
             for span in tree.spans
             if span.category == ANNOTATION and _STEP.match(span.name)
         )
-        return Steps([start for start, _ in marks], [end for _, end in marks])
+        return MarkedSteps([start for start, _ in marks], [end for _, end in marks])
 
     def step_at(self, start_us: float) -> int | None:
         """The step in which something started; None outside of all. Without marks all is step 0."""

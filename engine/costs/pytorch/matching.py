@@ -18,7 +18,7 @@ from engine.costs.measured import LEAST_SHARE, StepStats
 from engine.costs.pytorch.call_tree import trees_of
 from engine.costs.pytorch.op_families import BY_FIRST_TENSOR, family_of
 from engine.costs.pytorch.profiled_ops import ProfiledOp, ProfiledWork, work_of
-from engine.costs.pytorch.recorded_calls import RecordedCalls, Shapes
+from engine.costs.pytorch.recorded_calls import RecordedCalls, TensorShapes
 from engine.costs.pytorch.trace_file import ALLOWED, FIELD, Trace, trace_of
 from engine.errors import GraphError, shortened
 from engine.graphs.graph import PHASES
@@ -39,7 +39,7 @@ class RecordedOp:
     family: str
     phase: str
     module: str
-    shapes: Shapes | None
+    shapes: TensorShapes | None
 
 
 KeyOf: TypeAlias = Callable[[RecordedOp | ProfiledOp], Hashable]
@@ -239,7 +239,7 @@ def _remarks(
     """What matched and what did not, for people."""
     matched_us, total_us = found.time_us() / work.steps, work.total_us / work.steps
     yield (
-        f"{len(found.executions)} of {counted(len(recorded), 'recorded op')} with work are in the trace "
+        f"{len(found.executions):,} of {counted(len(recorded), 'recorded op')} with work are in the trace "
         f"({counted(work.steps, 'step')}); they take {time_words(matched_us)} a step, "
         f"{part_words(matched_us / total_us)} of the {time_words(total_us)} of its ops."
     )

@@ -11,10 +11,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.costs.pytorch.call_tree import BACKWARD_PHASE, CallTree, Steps, outermost_ops
+from engine.costs.pytorch.call_tree import BACKWARD_PHASE, CallTree, MarkedSteps, outermost_ops
 from engine.costs.pytorch.op_families import BACKWARD_OF, BY_FIRST_TENSOR, COMPOSITES, FOREACH, family_of
-from engine.costs.pytorch.recorded_calls import Shapes
-from engine.costs.pytorch.trace_file import TensorShapes, list_of_tensors, tensors_of
+from engine.costs.pytorch.recorded_calls import TensorShapes
+from engine.costs.pytorch.trace_file import ArgumentShapes, list_of_tensors, tensors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ProfiledOp:
     phase: str
     module: str
     """the profiler's name of its module; empty where the trace does not say it"""
-    shapes: Shapes | None
+    shapes: TensorShapes | None
     step: int
     start_us: float
     time_us: float
@@ -61,7 +61,7 @@ class _Composite:
 
 def work_of(trees: Sequence[CallTree], families: Collection[str]) -> ProfiledWork:
     """The work in `trees`; `families`: those of the recorded ops."""
-    steps = Steps.of(trees)
+    steps = MarkedSteps.of(trees)
     work = ProfiledWork(steps=max(len(steps.starts_us), 1))
     module_of_node = _modules_of_nodes(trees)
     composites = _composites(trees, families)
@@ -97,7 +97,7 @@ def _op(tree: CallTree, index: int, family: str, module: str, step: int) -> Prof
     )
 
 
-def _split(op: ProfiledOp, shapes: TensorShapes) -> Iterator[ProfiledOp]:
+def _split(op: ProfiledOp, shapes: ArgumentShapes) -> Iterator[ProfiledOp]:
     """One op for each tensor of an op on lists of them, which was recorded so; the time goes by their sizes."""
     lists = [entry for entry in map(list_of_tensors, shapes) if entry]
     of_first = lists[0] if lists else ()
@@ -175,7 +175,7 @@ def _composite_of(tree: CallTree, index: int, composites: Sequence[_Composite]) 
     return composites[place] if place >= 0 and span.sequence < composites[place].past else None
 
 
-def _add_backward(tree: CallTree, steps: Steps, composites: Sequence[_Composite]) -> None:
+def _add_backward(tree: CallTree, steps: MarkedSteps, composites: Sequence[_Composite]) -> None:
     """Add the nodes in this thread to the backward ops of the callers that made them."""
     for index, span in enumerate(tree.spans):
         composite = _composite_of(tree, index, composites)
@@ -198,7 +198,7 @@ def _add_backward(tree: CallTree, steps: Steps, composites: Sequence[_Composite]
 
 
 def _others(
-    tree: CallTree, steps: Steps, taken: Sequence[int], composites: Sequence[_Composite]
+    tree: CallTree, steps: MarkedSteps, taken: Sequence[int], composites: Sequence[_Composite]
 ) -> Iterator[tuple[str, float]]:
     """Type and time of the outermost ops of which nothing was taken; `taken` is sorted."""
     past_whole = 0

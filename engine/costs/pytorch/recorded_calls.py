@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+TensorShapes: TypeAlias = tuple[tuple[int, ...], ...]
 """the lengths of the tensors that an op is given; those of one number are left out"""
 
 
@@ -13,7 +13,7 @@ Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 class RecordedCalls:
     """The calls of ops and modules in a recorded step."""
 
-    shapes: tuple[Shapes | None, ...]
+    shapes: tuple[TensorShapes | None, ...]
     """[ops] None for ops without work, and in recordings that lack them"""
     modules: Mapping[str, str]
     """path of a module → name of its class, in the order of the first calls"""

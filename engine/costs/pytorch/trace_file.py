@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from engine.costs.pytorch.recorded_calls import Shapes
+from engine.costs.pytorch.recorded_calls import TensorShapes
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.files.json_text import read_json
@@ -32,7 +32,7 @@ OP, ANNOTATION, PYTHON = "cpu_op", "user_annotation", "python_function"
 DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver")
 STEP, OPTIMIZER_STEP, MODULE = "ProfilerStep#", "Optimizer.step#", "nn.Module: "
-TensorShapes: TypeAlias = tuple[tuple[int, ...] | Shapes, ...]
+ArgumentShapes: TypeAlias = tuple[tuple[int, ...] | TensorShapes, ...]
 """an entry for each argument: the lengths of a tensor, or those of a list of tensors"""
 JsonRow: TypeAlias = Mapping[str, Json]
 
@@ -48,7 +48,7 @@ class Span:
     external_id: int | None
     sequence: int | None
     """the number of a node of autograd; of an op in the forward pass: of the next node to be made"""
-    shapes: TensorShapes | None
+    shapes: ArgumentShapes | None
     """of the arguments; None without `record_shapes=True`"""
 
 
@@ -118,7 +118,7 @@ def _integer(about: JsonRow, key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _shapes(value: Json, name: str) -> TensorShapes:
+def _shapes(value: Json, name: str) -> ArgumentShapes:
     """The lengths of each argument, of which one may be a list of tensors."""
     if not isinstance(value, list):
         raise _no_lengths(name)
@@ -144,12 +144,12 @@ def _no_lengths(name: str) -> GraphError:
     return GraphError(what, where=shortened(name), allowed=f"lists of integers from 0 to {MOST_LENGTH}", field=FIELD)
 
 
-def list_of_tensors(entry: tuple[int, ...] | Shapes) -> Shapes:
+def list_of_tensors(entry: tuple[int, ...] | TensorShapes) -> TensorShapes:
     """The shapes in an entry that is a list of tensors; none in that of a tensor or a number."""
     return tuple(shape for shape in entry if isinstance(shape, tuple))
 
 
-def tensors_of(shapes: TensorShapes | None) -> Shapes | None:
+def tensors_of(shapes: ArgumentShapes | None) -> TensorShapes | None:
     """The shapes of all tensors, those in lists too, without numbers and tensors of one number."""
     if shapes is None:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from engine.costs.pytorch.recorded_calls import RecordedCalls, Shapes
+from engine.costs.pytorch.recorded_calls import RecordedCalls, TensorShapes
 from engine.events import Json
 from engine.formats.node_link.values import MOST_BYTES, NodeJson, optional_text, place_of, read_id, read_integer, wrong
 
@@ -27,7 +27,7 @@ def _list(fields: NodeJson, key: str) -> list[Json]:
     return value
 
 
-def _shapes(entry: Json, number: int) -> Shapes:
+def _shapes(entry: Json, number: int) -> TensorShapes:
     where = f"graph, input_shapes[{number}]"
     if not isinstance(entry, list) or not all(isinstance(shape, list) for shape in entry):
         raise wrong(entry, where, "a list of shapes")
@@ -36,7 +36,7 @@ def _shapes(entry: Json, number: int) -> Shapes:
     )
 
 
-def _shapes_of_node(node: NodeJson, table: Sequence[Shapes], where: str) -> Shapes | None:
+def _shapes_of_node(node: NodeJson, table: Sequence[TensorShapes], where: str) -> TensorShapes | None:
     number = node.get("input_shapes")
     if number is None:
         return None
