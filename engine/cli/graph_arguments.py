@@ -29,8 +29,8 @@ def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.AUTO_G
 
 def add_measured_times(parser: argparse.ArgumentParser) -> None:
     """Add `--profile` and `--profile-kind`."""
-    words = "measured op times of a run of the graph: RunMetadata; of an ONNX model a profile of ONNX Runtime; of a "
-    words += "recorded PyTorch step a trace of torch.profiler (.json, .json.gz)"
+    words = "measured op times of a run of the graph: RunMetadata; of an ONNX model a profile or the node memory of "
+    words += "ONNX Runtime; of a recorded PyTorch step a trace of torch.profiler (.json, .json.gz)"
     parser.add_argument("--profile", type=Path, metavar="FILE", help=words)
     parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
 

@@ -39,9 +39,9 @@ class StepStats:
     names: tuple[str, ...]
     """[rows] names as in the stats: `conv`, or `conv:Conv2D` in a GPU's stream"""
     classes: tuple[str, ...]
-    """[rows] `CPU` or `GPU`"""
+    """[rows] `CPU` or `GPU`; empty where memory alone was measured"""
     time_us: NDArray[np.float64]
-    """[rows] time of all executions in the step"""
+    """[rows] time of all executions in the step; NaN where memory alone was measured"""
     temporary_bytes: NDArray[np.int64]
     """[rows] bytes held while the op runs"""
     is_kernel: NDArray[np.bool_]
@@ -95,11 +95,13 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
     op_of_row = _ops_of_rows(graph, stats)
     costs = _with_row_of(kind, costs)
     rows_of_kinds = {
-        device_class: _rows_of_class(costs.kinds, device_class, kind) for device_class in sorted(set(stats.classes))
+        device_class: _rows_of_class(costs.kinds, device_class, kind) for device_class in _classes_of(stats)
     }
     if kind is not None and class_of_kind(kind) not in rows_of_kinds:
         what = f"nothing in it was measured on a {class_of_kind(kind)}"
-        raise GraphError(what, where=kind, allowed=f"a kind of {', '.join(rows_of_kinds)}", field="profile_kind")
+        raise GraphError(
+            what, where=kind, allowed=f"a kind of {', '.join(rows_of_kinds) or 'none'}", field="profile_kind"
+        )
     time_us, measured_us = costs.time_us.copy(), _measured_us(costs)
     trips = costs.trips_of_op()
     executions = np.maximum(trips, 1)
@@ -142,7 +144,10 @@ def _measured_us(costs: Costs) -> NDArray[np.float64]:
 def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -> tuple[str, ...]:
     """Remarks for people on `costs` with `stats` in their place, a sentence each."""
     op_of_row = _ops_of_rows(graph, stats)
-    classes = sorted(set(stats.classes))
+    classes = _classes_of(stats)
+    if not classes:
+        held = np.count_nonzero(np.bincount(op_of_row[op_of_row >= 0], minlength=graph.op_count))
+        return (f"{held} of {graph.op_count} ops have measured temporary bytes; their times are estimates.",)
     measured = {each: ~np.isnan(_times(op_of_row, stats, each, graph.op_count)) for each in classes}
     anywhere = np.any(list(measured.values()), axis=0)
     share = f"{np.count_nonzero(anywhere)} of {graph.op_count} ops have measured times"
@@ -157,6 +162,11 @@ def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -
                 f"{lost} ops could not be estimated and are not measured on {other}: their times there are low."
             )
     return tuple(notes)
+
+
+def _classes_of(stats: StepStats) -> list[str]:
+    """The classes on which times were measured."""
+    return sorted(filter(None, set(stats.classes)))
 
 
 def _rows_of_class(kinds: tuple[str, ...], device_class: str, kind: str | None) -> list[int]:

@@ -64,7 +64,7 @@ FORMATS = {
         "engine.formats.onnx.writer:write",
         (".onnx", ".zip"),
         OF_ONNX,
-        times="engine.costs.onnx.runtime_profile:stats_of_profile",
+        times="engine.costs.onnx.runtime_profile:stats_of_runtime",
     ),
     ".json": Format(
         "node-link JSON",

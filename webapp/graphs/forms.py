@@ -19,7 +19,7 @@ from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.open_counts import OpenCount, batch_hint, named_shape_words, open_counts, shortened_in_the_middle
 
-TIMES_SUFFIXES = (".pb", ".json", ".json.gz")
+TIMES_SUFFIXES = (".pb", ".json", ".json.gz", ".csv")
 GROUPS_ALLOWED = "auto, an integer from 1, or all"
 NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
@@ -94,8 +94,9 @@ class OptionsForm(forms.Form):
         required=False,
         allow_empty_file=True,  # refused in our own words
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(TIMES_SUFFIXES)}),
-        help_text="RunMetadata with step stats (.pb) of the graph, ONNX Runtime's profile (.json) of an ONNX model, or "
-        "a trace of torch.profiler (.json, .json.gz) of a recorded step; they replace the estimates.",
+        help_text="RunMetadata with step stats (.pb) of the graph, ONNX Runtime's profile (.json) or node memory "
+        "(.csv) of an ONNX model, or a trace of torch.profiler (.json, .json.gz) of a recorded step; they replace the "
+        "estimates.",
     )
     profile_kind = forms.ChoiceField(
         label="Measured on",
@@ -201,8 +202,10 @@ class OptionsForm(forms.Form):
             return
         name = times.name or "times"
         if not name.lower().endswith(TIMES_SUFFIXES):
-            allowed = ".pb; of an ONNX model .json, a profile of ONNX Runtime; of a step recorded in PyTorch .json or "
-            allowed += ".json.gz, a trace of torch.profiler"
+            allowed = (
+                ".pb; of an ONNX model .json or .csv, a profile or node memory of ONNX Runtime; of a step recorded in "
+                "PyTorch .json or .json.gz, a trace of torch.profiler"
+            )
             raise api.GraphError("this is not RunMetadata", where=name, allowed=allowed, field="run_metadata")
         if not times.size:
             allowed = "RunMetadata with step stats"

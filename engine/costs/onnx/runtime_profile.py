@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from engine.costs.measured import StepStats
+from engine.costs.onnx.node_memory import is_node_memory, stats_of_node_memory
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.files.json_text import read_json
@@ -17,6 +18,11 @@ MOST_VALUES = 20_000_000
 SUFFIX = "_kernel_time"
 CPU_PROVIDER = "CPUExecutionProvider"
 ALLOWED = "a profile of ONNX Runtime, as session.end_profiling() names it"
+
+
+def stats_of_runtime(content: bytes) -> StepStats:
+    """The step stats in a file of ONNX Runtime: a profile, or the memory of nodes. Raises GraphError."""
+    return stats_of_node_memory(content) if is_node_memory(content) else stats_of_profile(content)
 
 
 def stats_of_profile(content: bytes) -> StepStats:

@@ -6,7 +6,7 @@ Of the events these count, each with a start `ts` and a length `dur` in µs:
 - `user_annotation`: `ProfilerStep#N` and `Optimizer.step#…`;
 - `python_function`: the calls of modules, with `with_stack=True`;
 - `kernel`, `gpu_memcpy`, `gpu_memset`: work on a GPU. Its `External id` names the op that launched it; without one its
-  `correlation` is that of the launch, an event `cuda_runtime` or `cuda_driver` with the `External id`.
+  `correlation` is that of the launch, an event such as `cuda_runtime` with the `External id`.
 
 Source: libkineto's output_json.cpp and torch/csrc/autograd/profiler_kineto.cpp.
 """
@@ -30,7 +30,8 @@ LONGEST_NAME = 4096
 MOST_LENGTH = 10**15
 OP, ANNOTATION, PYTHON = "cpu_op", "user_annotation", "python_function"
 DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-LAUNCHES = ("cuda_runtime", "cuda_driver")
+LAUNCHES = ("_runtime", "_driver")
+"""ends of the categories of launches: `cuda_runtime`, `hip_runtime`, `xpu_runtime`, `cuda_driver`"""
 STEP, OPTIMIZER_STEP, MODULE = "ProfilerStep#", "Optimizer.step#", "nn.Module: "
 ArgumentShapes: TypeAlias = tuple[tuple[int, ...] | TensorShapes, ...]
 """an entry for each argument: the lengths of a tensor, or those of a list of tensors"""
@@ -165,7 +166,7 @@ def _device_us(rows: Sequence[JsonRow]) -> dict[int, float] | None:
         category, about = row.get("cat"), row.get("args")
         if category in DEVICE_WORK:
             work.append(row)
-        elif category in LAUNCHES and isinstance(about, dict):
+        elif isinstance(about, dict) and isinstance(category, str) and category.endswith(LAUNCHES):
             correlation, launcher = _integer(about, "correlation"), _integer(about, "External id")
             if correlation is not None and launcher is not None:
                 launcher_of[correlation] = launcher
