@@ -260,8 +260,8 @@ def test_a_node_link_file_leaves_nothing_to_be_counted(client: Client, project: 
 
 
 NO_TIMES = (
-    "this is not RunMetadata; allowed: .pb; of an ONNX model .json or .csv, a profile or node memory of ONNX Runtime; of "
-    "a step recorded in PyTorch .json or .json.gz, a trace of torch.profiler"
+    "this is not RunMetadata; allowed: .pb; of an ONNX model .json or .csv, a profile or node memory of ONNX Runtime; "
+    "of a step recorded in PyTorch .json or .json.gz, a trace of torch.profiler"
 )
 BAD_TIMES = [
     (times("step.txt"), f"step.txt: {NO_TIMES}"),
