@@ -2,15 +2,17 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.costs.pytorch.trace_file import ANNOTATION, MODULE, OP, OPTIMIZER_STEP, PYTHON, STEP, Span, Trace
+from engine.costs.pytorch.trace_file import ANNOTATION, FIELD, MODULE, OP, OPTIMIZER_STEP, PYTHON, STEP, Span, Trace
+from engine.errors import GraphError
 
 BACKWARD_NODE = "autograd::engine::evaluate_function"
 """the span of a node of autograd that runs"""
 NAMESPACE = "aten::"
 FORWARD_PHASE, BACKWARD_PHASE, OPTIMIZER_PHASE = "forward", "backward", "optimizer"
+MOST_STEPS = 1000
 _STEP = re.compile(re.escape(STEP) + r"[0-9]{1,18}\Z")
 
 
@@ -88,6 +90,12 @@ def _tree(spans: Sequence[Span], trace: Trace) -> CallTree:
     return CallTree(ordered, past, phases, modules, nodes, times_before, trace.device_us is not None)
 
 
+def require_few_steps(steps: int) -> None:
+    """Raise GraphError for more than `MOST_STEPS`."""
+    if steps > MOST_STEPS:
+        raise GraphError(f"the trace has {steps} steps", allowed=f"at most {MOST_STEPS}", field=FIELD)
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedSteps:
     """The marks of steps in a trace."""
@@ -104,6 +112,7 @@ class MarkedSteps:
             for span in tree.spans
             if span.category == ANNOTATION and _STEP.match(span.name)
         )
+        require_few_steps(len(marks))
         return MarkedSteps([start for start, _ in marks], [end for _, end in marks])
 
     def step_at(self, start_us: float) -> int | None:
@@ -112,13 +121,3 @@ class MarkedSteps:
             return 0
         step = bisect_right(self.starts_us, start_us) - 1
         return step if step >= 0 and start_us < self.ends_us[step] else None
-
-
-def outermost_ops(tree: CallTree) -> Iterator[int]:
-    """The ops that no other op called."""
-    index = 0
-    while index < len(tree.spans):
-        is_op = tree.is_op(index)
-        if is_op:
-            yield index
-        index = tree.past[index] if is_op else index + 1

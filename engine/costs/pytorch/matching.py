@@ -15,7 +15,7 @@ import numpy as np
 from engine.costs.cost_model import GraphWithShapes
 from engine.costs.costs import Costs
 from engine.costs.measured import LEAST_SHARE, StepStats
-from engine.costs.pytorch.call_tree import trees_of
+from engine.costs.pytorch.call_tree import require_few_steps, trees_of
 from engine.costs.pytorch.op_families import BY_FIRST_TENSOR, family_of
 from engine.costs.pytorch.profiled_ops import ProfiledOp, ProfiledWork, work_of
 from engine.costs.pytorch.recorded_calls import RecordedCalls, TensorShapes
@@ -147,24 +147,25 @@ def _told_apart(ops: Sequence[ProfiledOp], recorded: Sequence[RecordedOp]) -> tu
 
     Most ops occur as often in it as their number in the recording times its steps.
     """
-    in_recording = Counter(map(_anywhere_or_type, recorded))
-    in_trace = Counter(map(_anywhere_or_type, ops))
+    in_recording = Counter(map(_type_and_shapes, recorded))
+    in_trace = Counter(map(_type_and_shapes, ops))
     ratios: Counter[int] = Counter()
     for key, count in in_recording.items():
         ratios[in_trace[key] // count] += count if in_trace[key] % count == 0 else 0
     ratios.pop(0, None)
     steps = max(ratios, key=lambda ratio: (ratios[ratio], -ratio)) if ratios else 1
+    require_few_steps(steps)
     seen: Counter[Hashable] = Counter()
     told = []
     for op in ops:
-        key = _anywhere_or_type(op)
+        key = _type_and_shapes(op)
         per_step = -(-in_trace[key] // steps)
         told.append(replace(op, step=seen[key] // per_step))
         seen[key] += 1
     return steps, told
 
 
-def _anywhere_or_type(op: RecordedOp | ProfiledOp) -> Hashable:
+def _type_and_shapes(op: RecordedOp | ProfiledOp) -> Hashable:
     return op.family, op.shapes
 
 

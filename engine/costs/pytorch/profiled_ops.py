@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.costs.pytorch.call_tree import BACKWARD_PHASE, CallTree, MarkedSteps, outermost_ops
+from engine.costs.pytorch.call_tree import BACKWARD_PHASE, CallTree, MarkedSteps
 from engine.costs.pytorch.op_families import BACKWARD_OF, BY_FIRST_TENSOR, COMPOSITES, FOREACH, family_of
 from engine.costs.pytorch.recorded_calls import TensorShapes
 from engine.costs.pytorch.trace_file import ArgumentShapes, list_of_tensors, tensors_of
@@ -52,11 +52,14 @@ class _Composite:
     """A caller that stands for one recorded op, and the nodes of autograd that it made."""
 
     first: int
+    """number of the first node"""
     past: int
+    """number of the first node after them"""
+    family: str
+    """of its backward op"""
+    module: str
     backward: ProfiledOp | None = None
     """its backward op as found so far"""
-    family: str = ""
-    module: str = ""
 
 
 def work_of(trees: Sequence[CallTree], families: Collection[str]) -> ProfiledWork:
@@ -66,20 +69,20 @@ def work_of(trees: Sequence[CallTree], families: Collection[str]) -> ProfiledWor
     module_of_node = _modules_of_nodes(trees)
     composites = _composites(trees, families)
     for tree in trees:
-        for index in outermost_ops(tree):
-            if steps.step_at(tree.spans[index].start_us) is not None:
-                work.total_us += tree.time_us(index)
         taken = []
         for index, family in _chosen(tree, families, composites):
             step = steps.step_at(tree.spans[index].start_us)
             if step is not None:
                 op = _op(tree, index, family, tree.modules[index] or module_of_node.get(tree.nodes[index], ""), step)
-                work.ops += [op] if family in families else _split(op, tree.spans[index].shapes or ())
-                taken.append(index)
-        work.others += _others(tree, steps, taken, composites)
+                parts = [op] if family in families else list(_split(op, tree.spans[index].shapes or ()))
+                work.ops += parts
+                taken += [index] * bool(parts)
+        _add_outermost(work, tree, steps, taken, composites)
         _add_backward(tree, steps, composites)
     work.ops += [each.backward for each in composites if each.backward is not None and each.backward.family in families]
-    work.ops = sorted((op for op in work.ops if op.time_us > 0), key=lambda op: op.start_us)
+    if any(tree.is_on_gpu for tree in trees):
+        work.ops = [op for op in work.ops if op.time_us > 0]  # the others launch nothing
+    work.ops.sort(key=lambda op: op.start_us)
     return work
 
 
@@ -160,7 +163,7 @@ def _composites(trees: Sequence[CallTree], families: Collection[str]) -> list[_C
             rest = range(tree.past[index], len(tree.spans))
             later = (tree.spans[after].sequence for after in rest if tree.nodes[after] < 0)
             past = next((number for number in later if number is not None and number >= first), first + 1)
-            found.append(_Composite(first, past, family=BACKWARD_OF[family], module=tree.modules[index]))
+            found.append(_Composite(first, past, BACKWARD_OF[family], tree.modules[index]))
     return sorted(found, key=lambda each: each.first)
 
 
@@ -184,29 +187,23 @@ def _add_backward(tree: CallTree, steps: MarkedSteps, composites: Sequence[_Comp
             continue
         so_far = composite.backward
         if so_far is None:
-            so_far = ProfiledOp(
-                composite.family,
-                composite.family,
-                BACKWARD_PHASE,
-                composite.module,
-                None,
-                step,
-                span.start_us,
-                0.0,
-            )
+            family, module = composite.family, composite.module
+            so_far = ProfiledOp(family, family, BACKWARD_PHASE, module, None, step, span.start_us, 0.0)
         composite.backward = replace(so_far, time_us=so_far.time_us + tree.time_us(index))
 
 
-def _others(
-    tree: CallTree, steps: MarkedSteps, taken: Sequence[int], composites: Sequence[_Composite]
-) -> Iterator[tuple[str, float]]:
-    """Type and time of the outermost ops of which nothing was taken; `taken` is sorted."""
-    past_whole = 0
-    for index in range(len(tree.spans)):
-        if _composite_of(tree, index, composites) is not None:
-            past_whole = max(past_whole, tree.past[index])
-        elif index >= past_whole and tree.is_op(index):
-            past_whole = tree.past[index]
-            is_free = bisect_left(taken, index) == bisect_left(taken, tree.past[index])
-            if is_free and steps.step_at(tree.spans[index].start_us) is not None:
-                yield tree.type_of(index), tree.time_us(index)
+def _add_outermost(
+    work: ProfiledWork, tree: CallTree, steps: MarkedSteps, taken: Sequence[int], composites: Sequence[_Composite]
+) -> None:
+    """Add the time of the outermost ops, and those of which nothing was taken; `taken` is sorted."""
+    index = 0
+    while index < len(tree.spans):
+        is_op, past = tree.is_op(index), tree.past[index]
+        if not is_op and _composite_of(tree, index, composites) is None:
+            index += 1
+            continue
+        if steps.step_at(tree.spans[index].start_us) is not None:
+            work.total_us += tree.time_us(index)
+            if is_op and bisect_left(taken, index) == bisect_left(taken, past):
+                work.others.append((tree.type_of(index), tree.time_us(index)))
+        index = past

@@ -10,7 +10,7 @@ from engine.child.parent import Limits, no_progress
 from engine.errors import GraphError, LimitError, PlacetoError
 from engine.formats.reading import check_run_metadata, order_of, read_in_child
 from engine.graphs.reading_options import ReadingOptions
-from tests.engine.costs.profiler_traces import Json, costed, kernel, op, recording, trace
+from tests.engine.costs.profiler_traces import Json, costed, kernel, op, recording, span, trace
 
 DIMS = [[4, 8], [8, 8]]
 RECORDED = recording({"id": "mm", "type": "mm", "shapes": DIMS})
@@ -69,6 +69,16 @@ BAD = {
         "recorded step, with inputs of the same shapes",
     ),
     "all in no time": (changed(dur=0), f"its ops take no time; allowed: {FILE}"),
+    "marks without end": (
+        trace(
+            op("aten::mm", 1, 5, DIMS), *(span("user_annotation", f"ProfilerStep#{at}", at, 1) for at in range(1001))
+        ),
+        "the trace has 1001 steps; allowed: at most 1000",
+    ),
+    "steps without end": (
+        trace(*(op("aten::mm", 10 * at, 5, DIMS) for at in range(1001))),
+        "the trace has 1001 steps; allowed: at most 1000",
+    ),
     "cut gzip": (
         gzip.compress(GOOD)[:-12],
         "the file: the compressed file is cut or damaged; allowed: gzip of measured",

@@ -299,6 +299,12 @@ def test_a_recording_of_an_older_client_has_no_shapes() -> None:
     assert "The recording has no shapes of inputs" in " ".join(costed(recorded, trace(event)).notes)
 
 
+def test_an_op_too_short_for_the_clock_of_the_cpu_is_measured_too() -> None:
+    recorded = recording({"id": "addmm", **LINEAR}, {"id": "mul", "type": "mul", "shapes": [[4]]})
+    events = [op("aten::addmm", 0, 50, LINEAR_DIMS), op("aten::mul", 60, 0, [[4]])]
+    assert measured(recorded, trace(*events)) == {"addmm": 50, "mul": 0}
+
+
 def test_a_list_of_events_alone_is_a_trace_too() -> None:
     """Some tools that cut traces write them so."""
     recorded = recording({"id": "addmm", **LINEAR})
