@@ -15,7 +15,7 @@ _COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add `--signature`, `--tags`, `--fetch`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
+    """Add `--signature`, `--tags`, `--fetch`, `--batch-size`, `--input-shape`, `--trips`, `--size` and `--offload`."""
     parser.add_argument(
         "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
     )
@@ -56,6 +56,12 @@ def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
         metavar="NAME=N",
         help="the length of an op's output that depends on data: Where=100",
     )
+    parser.add_argument(
+        "--offload",
+        action="store_true",
+        help="of a recording or node-link JSON of inference: weights may wait in CPU memory and are copied to their "
+        "ops in each step, as accelerate does",
+    )
 
 
 def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
@@ -68,6 +74,7 @@ def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
         _counts(parsed.size, "--size", "no size", SIZE_RULE),
         tuple(dict.fromkeys(parsed.fetch)),
         parsed.tags,
+        parsed.offload,
     )
 
 

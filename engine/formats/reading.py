@@ -30,8 +30,9 @@ from engine.files.archive import fields_of, from_fields
 from engine.files.gzip_text import MAGIC, unpacked
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.notes_on_devices import notes_on_devices
+from engine.formats.offloading import with_weights_apart
 from engine.formats.open_inputs import OpenInput
-from engine.formats.registry import FORMATS, format_of, function
+from engine.formats.registry import FORMATS, OF_NODE_LINK, OFFLOAD, format_of, function
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
 from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested_groupings
@@ -168,13 +169,19 @@ def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -
 
 
 def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
-    """Raise SettingsError for options to a format that has none."""
+    """Raise SettingsError for options that a format does not have, where its reader does not say so itself."""
     row = format_of(suffix)
-    if not row.options and options != AS_IT_IS:
+    if options.offload and OFFLOAD not in row.options:
+        what = f"no runtime of {row.words} keeps weights in CPU memory for ops on a GPU"
+        allowed = "offload of a PyTorch recording or node-link JSON"
+        raise SettingsError(what, where=shortened(path.name), allowed=allowed, field=OFFLOAD)
+    if row.options == OF_NODE_LINK:
         given, usual = options.to_json(), AS_IT_IS.to_json()
-        names = ", ".join(name.replace("_", " ") for name in given if given[name] != usual[name])
-        what = f"{row.words} is one step with its costs, so it takes no {names}"
-        raise SettingsError(what, where=shortened(path.name), allowed="no such options", field="options")
+        others = [name for name in given if given[name] != usual[name] and name not in row.options]
+        if others:
+            names = ", ".join(name.replace("_", " ") for name in others)
+            what = f"{row.words} is one step with its costs, so it takes no {names}"
+            raise SettingsError(what, where=shortened(path.name), allowed="no such options", field="options")
 
 
 def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:
@@ -227,10 +234,14 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     if times is not None:
         model = MeasuredCosts(model, times, cast(str | None, order["profile_kind"]))
     costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
+    graph, held = file.graph.graph, file.held or held_by(file.graph.messages)
+    if file.graph.options.offload:
+        apart = with_weights_apart(graph, costed.costs, held, file.origin.framework)
+        graph, held, costed = apart.graph, apart.held, dataclasses.replace(costed, costs=apart.costs)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
-    origin = with_findings(file.origin, file.graph.graph, costed, file.held or held_by(file.graph.messages))
-    for part in (file.graph.graph, costed.costs, origin):
+    origin = with_findings(file.origin, graph, costed, held)
+    for part in (graph, costed.costs, origin):
         part_arrays, part_texts = fields_of(part)
         arrays, texts = arrays | part_arrays, texts | part_texts
     return arrays, texts

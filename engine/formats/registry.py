@@ -13,6 +13,8 @@ RUN_METADATA = "engine.costs.measured:step_stats_of"
 PROFILER_TRACE = "engine.costs.pytorch.matching:profiler_trace_of"
 OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
 OF_ONNX = ("batch_size", "input_shapes", "trips", "sizes")
+OFFLOAD = "offload"
+OF_NODE_LINK = (OFFLOAD,)
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
 WITH_TAGS = ("tags", *WITH_SIGNATURE)
 
@@ -71,12 +73,14 @@ FORMATS = {
         "engine.formats.node_link.reader:check",
         "engine.formats.node_link.reader:read",
         times=PROFILER_TRACE,
+        options=OF_NODE_LINK,
     ),
     ".json.gz": Format(
         "PyTorch recording",
         "engine.formats.node_link.reader:check",
         "engine.formats.node_link.reader:read",
         times=PROFILER_TRACE,
+        options=OF_NODE_LINK,
     ),
 }
 """suffix (at most 8 characters with the dot) → row, the usual format first"""

@@ -26,6 +26,11 @@ def no_phases() -> NDArray[np.uint8]:
     return np.empty(0, dtype=np.uint8)
 
 
+def no_marks() -> NDArray[np.bool_]:
+    """An empty array, [0]."""
+    return np.empty(0, dtype=np.bool_)
+
+
 @dataclass(frozen=True, slots=True)
 class ComputationGraph:
     """Ops in the order of the file, and the edges between them; acyclic, since `back_edges` holds those of loops.
@@ -70,6 +75,9 @@ class ComputationGraph:
     count as not fixed, as with TensorFlow's soft placement"""
     phase: NDArray[np.uint8] = field(default_factory=no_phases)
     """[ops] the part of the step to which each belongs, an index of `PHASES`; or [0]: not said"""
+    waiting_weights: NDArray[np.bool_] = field(default_factory=no_marks)
+    """[ops] whether the op holds weights that may wait on another device than the ops that take them, so that it is
+    never grouped with these; or [0]: none may"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)
@@ -82,12 +90,12 @@ class ComputationGraph:
                 object.__setattr__(self, reasons, ("",) * ops)
         assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
         assert len(self.cpu_reason) == len(self.gpu_reason) == ops
-        assert len(self.phase) in (0, ops)
+        assert {len(self.phase), len(self.waiting_weights)} <= {0, ops}
         assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
         assert self.back_edges.shape[1:] == self.must_colocate.shape[1:] == (2,)
         for array in (
             *(self.edge_source, self.edge_target, self.edge_output),
-            *(self.back_edges, self.must_colocate, self.phase),
+            *(self.back_edges, self.must_colocate, self.phase, self.waiting_weights),
         ):
             array.setflags(write=False)
 

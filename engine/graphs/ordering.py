@@ -137,10 +137,10 @@ def positions_of_classes(
     if into_updates.any():
         component = strong_components(pairs, count)
         into_updates &= component[sources] == component[targets]
-    return _earliest_first(pairs[~into_updates], earliest)
+    return earliest_first(pairs[~into_updates], earliest)
 
 
-def _earliest_first(pairs: Pairs, key: NDArray[np.int64]) -> NDArray[np.int64]:
+def earliest_first(pairs: Pairs, key: NDArray[np.int64]) -> NDArray[np.int64]:
     """[nodes] the place of each node in a topological order that takes the least key among the ready nodes next."""
     count = len(key)
     if np.all(key[pairs[:, 0]] < key[pairs[:, 1]]):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from engine.events import Json
 
-FRAMEWORKS = ("", "torch")
+TORCH = "torch"
+FRAMEWORKS = ("", TORCH)
 """libraries whose module paths a graph's op names are; empty: none is named"""
 TRIPS_FROM: Mapping[str, str] = {
     "constant": "written in the file",

@@ -38,6 +38,8 @@ class ReadingOptions:
     """ops (`train`) or their outputs (`logits:0`) that a step fetches; empty: those that the file names, or its ends"""
     tags: tuple[str, ...] | None = None
     """tags of the graph to read of a SavedModel that holds several; None: the one with the tag `serve` alone"""
+    offload: bool = False
+    """whether weights may wait on another device than the ops that take them, which get a copy in each step"""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and not 1 <= self.batch_size <= MOST_DIMENSION:
@@ -75,6 +77,7 @@ class ReadingOptions:
             "sizes": dict(self.sizes),
             "fetches": list(self.fetches),
             "tags": None if self.tags is None else list(self.tags),
+            "offload": self.offload,
         }
 
     @staticmethod
@@ -90,6 +93,7 @@ class ReadingOptions:
             cast(dict[str, int], stored.get("sizes", {})),
             tuple(cast(list[str], stored.get("fetches", []))),
             None if tags is None else tuple(tags),
+            stored.get("offload") is True,
         )
 
 

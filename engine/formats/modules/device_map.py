@@ -11,6 +11,7 @@ from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 from engine.formats.modules.paths import HELD, ModuleTree, module_paths, path_of, require_modules
+from engine.formats.modules.waiting import main_device, require_said, run_by_accelerate, said_of
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.ordering import levels
@@ -25,26 +26,30 @@ UNPLACED = -1
 def device_map_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.integer]) -> dict[str, Json]:
     """{module path: number of a GPU, or `cpu`}, with as few entries as say the placement `device_of_op` [ops].
 
-    A module that is split has an entry of its own where its own ops would otherwise be read back elsewhere.
+    A module that is split has an entry of its own where its own ops would otherwise be read back elsewhere. Of a graph
+    whose weights may wait in CPU memory, the entries are those with which accelerate does what the placement says.
 
-    Raises GraphError for a graph without modules, PlacementError for devices of several machines, or a module that the
-    placement splits though PyTorch runs it on one device.
+    Raises GraphError for a graph without modules, PlacementError for devices of several machines, a module that the
+    placement splits though PyTorch runs it on one device, or weights that wait where accelerate lets none wait.
     """
     require_modules(prepared.origin)
     names = torch_devices(cluster)
-    tree = ModuleTree.of(prepared, device_of_op.tolist())
+    tree = ModuleTree.of(prepared, said_of(prepared.graph, device_of_op).tolist())
     _require_whole(tree)
     device_of_path = {each.path: next(iter(each.devices)) for each in tree.whole()}
     while True:
         device_map = {path_of(path): names[device] for path, device in device_of_path.items()}
-        astray = _modules_read_elsewhere(prepared, device_of_op, devices_of_map(prepared, cluster, device_map))
-        if not astray - device_of_path.keys():
-            return device_map
-        device_of_path = {
+        read_back = devices_of_map(prepared, cluster, device_map)
+        astray = _modules_read_elsewhere(prepared, device_of_op, read_back)
+        more = {
             each.path: next(iter(each.own or each.devices))
             for each in tree.below()
             if each.path in device_of_path or (each.own and len(each.devices) > 1 and _is_in_any(each.path, astray))
         }
+        if not astray - device_of_path.keys() or more == device_of_path:
+            require_said(prepared.graph, cluster, device_of_op, read_back)
+            return device_map
+        device_of_path = more
 
 
 def _modules_read_elsewhere(
@@ -98,13 +103,18 @@ def _is_device(value: Json) -> bool:
 def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mapping[str, Json]) -> NDArray[np.int32]:
     """[ops] the devices of a map's modules; what belongs to no module goes where its data is.
 
-    The longest path that an op's module begins with counts. Raises PlacementError for a device or module that is not
+    Of a graph whose weights may wait in CPU memory, ops of modules on `cpu` run on the main device, as accelerate has
+    it. The longest path that an op's module begins with counts.
+
+    Raises PlacementError for a device or module that is not
     there, a module without a device, or a module that PyTorch runs on one device and whose parts the map puts on
     several.
     """
     index_of_name = {name: index for index, name in enumerate(torch_devices(cluster))}
     device_of_path = {path: _device(path, value, index_of_name) for path, value in device_map.items()}
-    return completed(prepared.graph, _by_module(prepared, device_of_path))
+    main = main_device(cluster, np.array(list(device_of_path.values()), dtype=np.int32))
+    found = run_by_accelerate(prepared.graph, cluster, _by_module(prepared, device_of_path), main)
+    return completed(prepared.graph, found)
 
 
 def completed(graph: ComputationGraph, found: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -11,11 +11,11 @@ from engine.clusters.cluster import Cluster
 from engine.errors import GraphError
 from engine.events import Json
 from engine.formats.modules.device_map import device_map_of, devices_of_map, is_device_map
-from engine.formats.modules.paths import TORCH, require_modules
+from engine.formats.modules.paths import require_modules
 from engine.formats.modules.stages import devices_of_split, is_split, split_spec_of
 from engine.formats.onnx.named_layers import devices_of_assignment, is_assignment, named_layers_of
 from engine.graphs.onnx.own_types import SUFFIX as ONNX
-from engine.graphs.origin import Origin
+from engine.graphs.origin import TORCH, Origin
 from engine.prepared import PreparedGraph
 
 

@@ -7,14 +7,13 @@ from typing import Final
 
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.origin import Origin
+from engine.graphs.origin import TORCH, Origin
 from engine.prepared import PreparedGraph
 
 HELD: Final = frozenset({"parameter", "buffer"})
 """types of ops that stand for a tensor of a module, which has a path of its own"""
 BESIDE: Final = frozenset({"input", "constant", "state"})
 """types of ops that belong to no module, or follow their parameter"""
-TORCH: Final = "torch"
 
 
 def require_modules(origin: Origin) -> None:

@@ -14,6 +14,8 @@ from engine.events import Json
 from engine.files.json_text import shown
 from engine.formats.modules.device_map import UNPLACED, completed
 from engine.formats.modules.paths import ModuleTree, module_paths, path_of, require_modules
+from engine.formats.modules.waiting import said_of
+from engine.graphs.graph import ComputationGraph
 from engine.prepared import PreparedGraph
 
 SPLIT_SPEC, LAYERS = "split_spec", "layers_per_stage"
@@ -35,6 +37,7 @@ def stages_of(prepared: PreparedGraph, device_of_op: NDArray[np.integer]) -> lis
     Raises GraphError for a graph without modules, PlacementError where a later module returns to a device.
     """
     require_modules(prepared.origin)
+    _require_no_waiting(prepared.graph, device_of_op)
     tree = ModuleTree.of(prepared, device_of_op.tolist())
     parts = sorted(tree.whole(), key=lambda part: part.turn)
     found: list[Stage] = []
@@ -52,6 +55,18 @@ def stages_of(prepared: PreparedGraph, device_of_op: NDArray[np.integer]) -> lis
             )
         found.append(Stage(device, (part.path,)))
     return found
+
+
+def _require_no_waiting(graph: ComputationGraph, device_of_op: NDArray[np.integer]) -> None:
+    """Raise PlacementError for weights on another device than their ops: stages keep theirs."""
+    apart = np.flatnonzero(said_of(graph, device_of_op) != device_of_op)
+    if len(apart):
+        raise PlacementError(
+            "its weights wait on another device, and a stage has its weights with it",
+            where=shortened(graph.op_names[int(apart[0])]),
+            allowed="weights beside their ops; a device_map can be written",
+            field="placement",
+        )
 
 
 def split_spec_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.integer]) -> dict[str, Json]:

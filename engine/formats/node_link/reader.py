@@ -73,8 +73,9 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its costs. Raises GraphError, CostError, LimitError."""
     report_progress(READING, 0, 0)
     found = parsed(_content(source))
-    origin = Origin(source.suffix, framework=found.framework, beside=found.beside)
-    return ReadFile(GraphWithShapes(found.graph, calls=found.calls), GivenCosts(found.costs), origin, held=found.held)
+    origin = Origin(source.suffix, source.options.to_json(), framework=found.framework, beside=found.beside)
+    graph = GraphWithShapes(found.graph, calls=found.calls, options=source.options)
+    return ReadFile(graph, GivenCosts(found.costs), origin, held=found.held)
 
 
 def _content(source: SourceFile) -> bytes:

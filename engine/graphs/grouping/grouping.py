@@ -214,11 +214,16 @@ def _times(costs: OpCosts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
-    """[parts] a number for a part's site: fixed device, kinds on which all its ops have times, only CPUs, only GPUs."""
+    """[parts] a number for a part's site: fixed device, kinds on which all its ops have times, only CPUs, only GPUs.
+
+    Weights that may wait elsewhere are a site of their own.
+    """
     fixed = devices_of_classes(graph, part_of_op)
-    closed = np.zeros((len(fixed), len(KINDS) + 2), dtype=bool)
-    no_time = np.isnan(costs.time_on(KINDS))
-    np.logical_or.at(closed, part_of_op, np.vstack([no_time, graph.needs_cpu, graph.needs_gpu]).T)
+    marks = [*np.isnan(costs.time_on(KINDS)), graph.needs_cpu, graph.needs_gpu]
+    if len(graph.waiting_weights):
+        marks.append(graph.waiting_weights)
+    closed = np.zeros((len(fixed), len(marks)), dtype=bool)
+    np.logical_or.at(closed, part_of_op, np.vstack(marks).T)
     numbers: dict[DeviceString, int] = {}
     number_of_fixed = [numbers.setdefault(device, len(numbers)) for device in fixed] if any(graph.devices) else 0
     _, site_of_kinds = np.unique(np.packbits(closed, axis=1), axis=0, return_inverse=True)

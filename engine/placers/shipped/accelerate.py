@@ -5,8 +5,11 @@ but the last may take an equal share of all weights and 1.25 times the larger of
 mean; `sequential`: each may take all its memory. The first GPU keeps room for the largest layer that is still to come.
 A layer that does not fit goes to the next device, and none goes back.
 
-Deviations: groups take the place of modules, so none is divided further; what fits on no GPU goes to a CPU and runs
-there, or without one to the last GPU, since weights that wait elsewhere are not modelled.
+The weights that fit on no GPU wait in CPU memory, and their ops run on the first GPU, where the graph was read so that
+weights may wait.
+
+Deviations: groups take the place of modules, so none is divided further; of a graph read otherwise, what fits on no GPU
+runs on a CPU; without a CPU it goes to the last GPU.
 """
 
 from dataclasses import dataclass
