@@ -74,7 +74,7 @@ from engine.explaining.trace import explained_trace
 from engine.files.csv_text import csv_text
 from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
-from engine.formats.format import Format
+from engine.formats.format import OFFLOAD, Format, require_offload
 from engine.formats.loading_lines import LOADED_FORMATS, loading_lines
 from engine.formats.modules.files import (
     MODULE_FILES,
@@ -300,6 +300,7 @@ __all__ = [
     "MOST_SEED",
     "NO_SIGNATURE",
     "NO_VARIABLES",
+    "OFFLOAD",
     "OPEN_LENGTH",
     "OPEN_TRIPS",
     "POLICY_VERSION",
@@ -456,6 +457,7 @@ __all__ = [
     "require_idle",
     "require_measurable",
     "require_module_file",
+    "require_offload",
     "require_placeable",
     "require_room_for_variables",
     "require_saved_model",

@@ -168,7 +168,7 @@ def _write_placed(
         return
     if (row := _module_file(parsed)) is not None:
         parsed.out.write_text(api.module_file_text(row, prepared, cluster, placement))
-        print_loading(parsed.out, parsed.graph, [])
+        print_loading(parsed.out, parsed.graph, [], offload=parsed.offload)
         return
     if parsed.out.suffix == PLACEMENT_FORMAT:
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")

@@ -74,9 +74,10 @@ def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:
         raise GraphError(api.NO_VARIABLES, where="--out", allowed="a name that ends in .pb or .pbtxt")
 
 
-def print_loading(out: Path, graph: Path, devices: Sequence[str]) -> None:
+def print_loading(out: Path, graph: Path, devices: Sequence[str], *, offload: bool = False) -> None:
     """Print the lines of Python that load the placed file `out` of `graph`, of the format for which there are some."""
     if out.suffix == SAVED_MODEL_FORMAT and api.suffix_of(graph.name) == ONNX_FORMAT:
         print("\nunpacked, it has the stages: run_stages.py runs them, check_placement.py checks", file=sys.stderr)
     elif out.name.endswith(api.LOADED_FORMATS):
-        print(f"\nto load it in its folder:\n\n{api.loading_lines(out.name, devices)}", file=sys.stderr)
+        lines = api.loading_lines(out.name, devices, offload=offload)
+        print(f"\nto load it in its folder:\n\n{lines}", file=sys.stderr)

@@ -109,6 +109,7 @@ def _read_as(summary: Summary) -> Iterator[str]:
     shapes = {name: api.shape_words(shape) for name, shape in (options.get("input_shapes") or {}).items()}
     counts = ("input shape", shapes), ("trips", options.get("trips")), ("size", options.get("sizes"))
     given += [f"{word} {shortened(name)}={value}" for word, named in counts for name, value in (named or {}).items()]
+    given += ["weights may wait in CPU memory"] * bool(options.get("offload"))
     if summary["format"] or given:
         yield f"Read as: {', '.join(filter(None, [summary['format'], *given]))}"
 

@@ -5,6 +5,9 @@ import numpy as np
 from engine.clusters.cluster import Cluster
 from engine.events import Json
 from engine.explaining.verdict import shortage_words
+from engine.formats.modules.device_map import is_device_map, main_of_map
+from engine.graphs.graph import FORWARD
+from engine.graphs.origin import TORCH
 from engine.number_words import bytes_words, part_words, time_words
 from engine.placement_files import simulated_step
 from engine.prepared import PreparedGraph
@@ -26,7 +29,25 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
         parts.append(
             f"it needs {shortage_words(missing, cluster)}{_largest(prepared, timeline, int(missing.argmax()))}"
         )
+    parts += _of_accelerate(prepared, cluster, placement)
     return "; ".join(parts)
+
+
+def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> list[str]:
+    """What accelerate does with a device map's modules on `cpu`, where the graph was read as if they ran there."""
+    graph = prepared.graph
+    is_read_so = len(graph.waiting_weights) > 0 or bool(np.any(graph.phase > FORWARD))
+    if is_read_so or prepared.origin.framework != TORCH or not is_device_map(placement):
+        return []
+    assert isinstance(placement, dict)
+    main = main_of_map(cluster, placement)
+    if main is None or "cpu" not in placement.values():
+        return []
+    runs_on = cluster.devices[main].short_name
+    return [
+        f"modules on cpu run there, as with placeto.apply; accelerate runs them on {runs_on}, their weights waiting in "
+        "CPU memory: to judge that, read the graph with --offload (in the browser: Weights may wait in CPU memory)"
+    ]
 
 
 def _idle(timeline: Timeline, cluster: Cluster) -> list[str]:

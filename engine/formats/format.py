@@ -6,10 +6,13 @@ from pathlib import Path
 
 from engine.costs.cost_model import CostModel, GraphWithShapes
 from engine.costs.layers import HeldParameters
+from engine.errors import SettingsError, shortened
 from engine.formats.step import WholeGraph
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 
+OFFLOAD = "offload"
+"""the field of `ReadingOptions` for weights that may wait in CPU memory"""
 PLACED_FILE = "placed"
 """name of the file that `write` leaves in its folder"""
 
@@ -38,6 +41,11 @@ class Format:
     """function (content: bytes) -> MeasuredTimes of the file with them that may lie beside it; empty: none"""
     is_tensorflow: bool = False
     """whether TensorFlow can run the graph: RunMetadata may lie beside it, and it can be measured"""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a file fixes its step, so that a person may only say whether weights may wait elsewhere."""
+        return not set(self.options) - {OFFLOAD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +86,14 @@ class Placing:
     """device strings say `/device:TYPE:N` alone, without job and task"""
     keep_pins: bool
     """an op on another device than the file fixes is refused"""
+
+
+def require_offload(row: Format, options: ReadingOptions, name: str) -> None:
+    """Raise SettingsError where weights shall wait in CPU memory and no runtime of the format does so.
+
+    `name`: the file's.
+    """
+    if options.offload and OFFLOAD not in row.options:
+        what = f"{row.words}: nothing that runs it keeps weights in CPU memory for ops on a GPU"
+        allowed = "offload of a PyTorch recording or node-link JSON"
+        raise SettingsError(what, where=shortened(name), allowed=allowed, field=OFFLOAD)

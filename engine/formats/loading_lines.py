@@ -12,14 +12,15 @@ LOADED_FORMATS = (".zip", ".pb", ".onnx", DEVICE_MAP)
 PREFIX = "/device:"
 
 
-def loading_lines(name: str, devices: Sequence[str]) -> str:
+def loading_lines(name: str, devices: Sequence[str], *, offload: bool = False) -> str:
     """A script that loads the placed file `name`, which ends in one of `LOADED_FORMATS`, from its folder.
 
     `devices` are those of the file, such as `/device:GPU:0`. The script's line `devices` maps them to those of the
-    machine, and a person changes it: at first the n-th device of a class is the machine's n-th.
+    machine, and a person changes it: at first the n-th device of a class is the machine's n-th. `offload`: whether the
+    graph was read so that weights may wait in CPU memory, which only accelerate does.
     """
     if name.endswith(DEVICE_MAP):
-        lines = _of_device_map(name)
+        lines = _of_offloading_map(name) if offload else _of_device_map(name)
     else:
         made = {".zip": _of_saved_model, ".pb": _of_graphdef, ".onnx": _of_onnx}[PurePath(name).suffix]
         lines = made(name, devices)
@@ -41,6 +42,14 @@ def _of_device_map(name: str) -> Iterable[str]:
     yield f"placeto.apply(model, {json.dumps(name)})  # the model that you recorded"
     yield "# or, of Hugging Face, without placeto:"
     yield f"device_map = json.loads(pathlib.Path({json.dumps(name)}).read_text())"
+    yield "model = AutoModelForCausalLM.from_pretrained(folder, device_map=device_map)"
+
+
+def _of_offloading_map(name: str) -> Iterable[str]:
+    yield "import accelerate, json, pathlib"
+    yield f"device_map = json.loads(pathlib.Path({json.dumps(name)}).read_text())"
+    yield "accelerate.dispatch_model(model, device_map)  # the model that you recorded"
+    yield "# or, of Hugging Face:"
     yield "model = AutoModelForCausalLM.from_pretrained(folder, device_map=device_map)"
 
 

@@ -28,11 +28,11 @@ from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, 
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
 from engine.files.gzip_text import MAGIC, unpacked
-from engine.formats.format import ReadFile, SourceFile
+from engine.formats.format import ReadFile, SourceFile, require_offload
 from engine.formats.notes_on_devices import notes_on_devices
 from engine.formats.offloading import with_weights_apart
 from engine.formats.open_inputs import OpenInput
-from engine.formats.registry import FORMATS, OF_NODE_LINK, OFFLOAD, format_of, function
+from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
 from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS, nearest, nested_groupings
@@ -171,11 +171,8 @@ def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -
 def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
     """Raise SettingsError for options that a format does not have, where its reader does not say so itself."""
     row = format_of(suffix)
-    if options.offload and OFFLOAD not in row.options:
-        what = f"no runtime of {row.words} keeps weights in CPU memory for ops on a GPU"
-        allowed = "offload of a PyTorch recording or node-link JSON"
-        raise SettingsError(what, where=shortened(path.name), allowed=allowed, field=OFFLOAD)
-    if row.options == OF_NODE_LINK:
+    require_offload(row, options, path.name)
+    if row.is_closed:
         given, usual = options.to_json(), AS_IT_IS.to_json()
         others = [name for name in given if given[name] != usual[name] and name not in row.options]
         if others:

@@ -6,14 +6,13 @@ from pathlib import PurePath
 from typing import Any
 
 from engine.errors import GraphError, shortened
-from engine.formats.format import Format
+from engine.formats.format import OFFLOAD, Format
 
 GRAPHDEFS = (".pb", ".pbtxt")
 RUN_METADATA = "engine.costs.measured:step_stats_of"
 PROFILER_TRACE = "engine.costs.pytorch.matching:profiler_trace_of"
 OF_ANY_GRAPH = ("batch_size", "input_shapes", "trips", "sizes", "fetches")
 OF_ONNX = ("batch_size", "input_shapes", "trips", "sizes")
-OFFLOAD = "offload"
 OF_NODE_LINK = (OFFLOAD,)
 WITH_SIGNATURE = ("signature", *OF_ANY_GRAPH)
 WITH_TAGS = ("tags", *WITH_SIGNATURE)

@@ -89,6 +89,12 @@ class OptionsForm(forms.Form):
         widget=_lines(EXAMPLES["sizes"]),
         help_text="One op per line, with the length of its output. The default is the largest possible length.",
     )
+    offload = forms.BooleanField(
+        label="Weights may wait in CPU memory",
+        required=False,
+        help_text="For a PyTorch recording, or node-link JSON, of inference: what does not fit on a GPU waits in CPU "
+        "memory and is copied to its ops in each step, as accelerate does with a device map's modules on cpu.",
+    )
     run_metadata = forms.FileField(
         label="Measured times",
         required=False,
@@ -179,6 +185,7 @@ class OptionsForm(forms.Form):
             data.get("sizes", {}),
             data["fetches"],
             data["tags"],
+            data.get("offload", False),
         )
 
     @property
@@ -246,7 +253,7 @@ class AgainForm(OptionsForm):
     """A stored graph, to be read with other options."""
 
     leaves_nothing_open: bool
-    """whether the file fixes everything but the groups, so that the form hides the other fields"""
+    """whether the file fixes its step, so that the form has fields for groups and weights alone"""
     has_own_times: bool
     """whether it also fixes the times, so that the form hides those fields too"""
     batch_hint: tuple[int, int] | None
@@ -266,12 +273,15 @@ class AgainForm(OptionsForm):
             "sizes": named_numbers_text(options.reading.sizes),
             "fetches": "\n".join(options.reading.fetches),
             "tags": "" if options.reading.tags is None else api.tags_text(options.reading.tags),
+            "offload": options.reading.offload,
             "keep_times": graph.has_times,
             "profile_kind": options.profile_kind or "",
         }
         super().__init__(*args, initial=initial, **kwargs)
-        self.leaves_nothing_open = not graph.format.options
+        self.leaves_nothing_open = graph.format.is_closed
         self.has_own_times = self.leaves_nothing_open and not graph.is_recording
+        if api.OFFLOAD not in graph.format.options:
+            del self.fields["offload"]
         if not graph.has_times:
             del self.fields["keep_times"]
         signatures = graph.signatures

@@ -15,7 +15,7 @@ class GraphOptions:
     """Options beside a graph's file."""
 
     reading: api.ReadingOptions = DEFAULT_READING
-    """signature, tags, fetches, batch size, input shapes, trips of loops, sizes"""
+    """signature, tags, fetches, batch size, input shapes, trips of loops, sizes, offload"""
     groups: api.Groups = api.AUTO_GROUPS
     """the most groups to merge into; None: no merging; `auto`: all levels"""
     profile_kind: str | None = None
@@ -55,6 +55,8 @@ class GraphOptions:
             parts.append(f"trips of {len(trips)} loop{'s' if len(trips) > 1 else ''}")
         if sizes := self.reading.sizes:
             parts.append(f"{len(sizes)} size{'s' if len(sizes) > 1 else ''}")
+        if self.reading.offload:
+            parts.append("weights may wait in CPU memory")
         if self.groups != api.AUTO_GROUPS:
             parts.append(f"groups: {groups_text(self.groups)}")
         return ", ".join(parts)

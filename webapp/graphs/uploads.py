@@ -105,8 +105,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
 def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: IncomingFile | Path | None) -> None:
     """Raise a PlacetoError for options that exclude each other."""
     row = api.FORMATS[suffix]
-    if not row.options:
-        _require_nothing_open(row, options)
+    _require_options(row, options)
     if times is not None and not row.times:
         what = f"{row.words} has its times in itself"
         raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
@@ -129,11 +128,12 @@ def _check_times(suffix: str, times: IncomingFile | Path | None) -> None:
         raise error.at("run_metadata") from None
 
 
-def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:
-    """Raise SettingsError for an option: the format takes none."""
+def _require_options(row: api.Format, options: GraphOptions) -> None:
+    """Raise SettingsError for an option that the format does not take, where the engine's check does not."""
+    api.require_offload(row, options.reading, row.words)
     given = options.reading.to_json()
     for field, usual in DEFAULT_READING.to_json().items():
-        if given[field] != usual:
+        if row.is_closed and given[field] != usual and field not in row.options:
             where = field.replace("_", " ")
             raise api.SettingsError(f"{row.words} leaves nothing open", where=where, allowed="none", field=field)
 

@@ -100,6 +100,20 @@ def _is_device(value: Json) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
+def main_of_map(cluster: Cluster, device_map: Mapping[str, Json]) -> int | None:
+    """The device on which accelerate runs a map's modules on `cpu`; None where the map names no GPU.
+
+    Raises PlacementError as `devices_of_map`.
+    """
+    main = main_device(cluster, np.array(list(_device_of_path(cluster, device_map).values()), dtype=np.int32))
+    return None if main == UNPLACED else main
+
+
+def _device_of_path(cluster: Cluster, device_map: Mapping[str, Json]) -> dict[str, int]:
+    index_of_name = {name: index for index, name in enumerate(torch_devices(cluster))}
+    return {path: _device(path, value, index_of_name) for path, value in device_map.items()}
+
+
 def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mapping[str, Json]) -> NDArray[np.int32]:
     """[ops] the devices of a map's modules; what belongs to no module goes where its data is.
 
@@ -110,10 +124,10 @@ def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mappin
     there, a module without a device, or a module that PyTorch runs on one device and whose parts the map puts on
     several.
     """
-    index_of_name = {name: index for index, name in enumerate(torch_devices(cluster))}
-    device_of_path = {path: _device(path, value, index_of_name) for path, value in device_map.items()}
-    main = main_device(cluster, np.array(list(device_of_path.values()), dtype=np.int32))
-    found = run_by_accelerate(prepared.graph, cluster, _by_module(prepared, device_of_path), main)
+    found = _by_module(prepared, _device_of_path(cluster, device_map))
+    main = main_of_map(cluster, device_map)
+    if main is not None:
+        found = run_by_accelerate(prepared.graph, cluster, found, main)
     return completed(prepared.graph, found)
 
 

@@ -31,7 +31,7 @@ def run_by_accelerate(
     graph: ComputationGraph, cluster: Cluster, said: NDArray[np.int32], main: int
 ) -> NDArray[np.int32]:
     """[ops] where what a map puts on `said` [ops] is: weights there, and what it puts on a CPU on the `main` device."""
-    if main == NOWHERE or not len(graph.waiting_weights):
+    if not len(graph.waiting_weights):
         return said
     is_cpu = np.array([device.is_cpu for device in cluster.devices] + [False])  # the last one is NOWHERE
     return np.where(is_cpu[said] & ~graph.waiting_weights, main, said).astype(np.int32)

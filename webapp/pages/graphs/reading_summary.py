@@ -288,6 +288,8 @@ def reading_facts(summary: GraphSummary) -> list[tuple[str, str]]:
         facts.append(("Loop trips", _listed(trips)))
     if sizes := options.get("sizes"):
         facts.append(("Sizes", _listed(sizes)))
+    if options.get("offload"):
+        facts.append(("Weights", "may wait in CPU memory"))
     return facts
 
 

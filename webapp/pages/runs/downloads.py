@@ -125,7 +125,8 @@ def loading_of(run: Run, *, simplest: bool) -> Loading | None:
         return None
     file = f"{stem_of(graph)}-{'simplest-' if simplest else ''}{name}"
     devices = [device.name for device in run.cluster_value.devices]
-    return Loading(file, f".{name.partition('.')[2]}", api.loading_lines(file, devices))
+    lines = api.loading_lines(file, devices, offload=graph.own_options.reading.offload)
+    return Loading(file, f".{name.partition('.')[2]}", lines)
 
 
 def stem_of(graph: Graph) -> str:
