@@ -7,8 +7,9 @@ persistent memory. An op that computes and holds weights gives them off to such 
 
 When a copy begins follows accelerate, which copies the weights of a module right before the module runs, on the stream
 that runs it, and drops them right after. So weights wait, by control edges, for the data that their first consumer
-takes, and for the op that runs before it in its unit; of several in one unit, for the last. A module that takes weights
-of another (tied weights) has them copied again.
+takes, and for the op that runs before it in its unit; of several in one unit, for the last. Data from another unit pass
+through an op `arrived` beside the consumer, so that nothing crosses a link for the sake of weights that are there. A
+module that takes weights of another (tied weights) has them copied again.
 
 Source: accelerate 1.15, `AlignDevicesHook.pre_forward` of hooks.py, `dispatch_model` of big_modeling.py. There ops run
 on GPUs alone, so that those of a recording may not be on a CPU. Deviations: a module that a step calls several times
@@ -19,6 +20,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -32,10 +34,11 @@ from engine.graphs.graph import CONTROL, FORWARD, PHASES, ComputationGraph
 from engine.graphs.ordering import earliest_first
 from engine.graphs.origin import TORCH
 
-PARAMETER = "parameter"
-"""type of an op that holds weights alone, as in recordings"""
+PARAMETER, ARRIVED = "parameter", "arrived"
+"""types of the new ops: weights, as in recordings; and what passes data on for which weights wait"""
 WEIGHTS_OF, TAKERS_OF = "weights of ", "takers of "
 """begin the labels of the weights of a unit of ops, and of ops whose label was the name of such weights"""
+NOBODY = -1
 WHERE = "offload"
 ON_GPUS = "where weights wait in CPU memory, accelerate runs all modules on GPUs"
 """why no CPU runs the ops of a recorded model"""
@@ -79,12 +82,16 @@ def with_weights_apart(
 
 @dataclass(frozen=True, slots=True)
 class _NewOp:
-    """An op of zero time that holds the weights of its owner, or passes them on to be copied again."""
+    """An op of zero time and one output that holds the weights of its owner, or passes an output of its owner on."""
 
     name: str
+    type: str
     owner: int
-    passes_on: bool
     bytes: int
+    passed: int | None = None
+    """the number of the owner's output; None where it takes the owner's persistent bytes over"""
+    beside: int | None = None
+    """an op with which it shares the device"""
 
 
 class _Draft:
@@ -92,15 +99,19 @@ class _Draft:
 
     def __init__(self, graph: ComputationGraph, costs: Costs) -> None:
         self._graph, self._costs = graph, costs
-        self._edges: list[list[int]] = np.stack(
-            [graph.edge_source, graph.edge_target, graph.edge_output], axis=1
-        ).tolist()
-        pairs = np.array(self._edges, dtype=np.int64).reshape(-1, 3)[:, :2]
+        self._edges: list[list[int]] = []
+        """source, target, output; changed in place"""
+        self._edges_between: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
+        for row in np.stack([graph.edge_source, graph.edge_target, graph.edge_output], axis=1).tolist():
+            self._connect(*row)
+        pairs = np.stack([graph.edge_source, graph.edge_target], axis=1)
         self._turn = earliest_first(pairs, np.arange(graph.op_count)).tolist()
         self._names = list(graph.op_names)
         self._taken_names = set(graph.op_names)
         self._new: list[_NewOp] = []
         self._weights: list[int] = []
+        self._arrivals: dict[tuple[int, int], int] = {}
+        """(op, the op that takes its data) → the new op between them"""
 
     def separate(self, holding: Sequence[int]) -> None:
         """Find the ops that hold weights alone, and give those of ops that compute to new ones.
@@ -115,8 +126,10 @@ class _Draft:
             if op not in taking and not busy[op] and own == [PERSISTENT_BUFFER]:
                 self._weights.append(op)
             elif PERSISTENT_BUFFER not in own:
-                new = self._add(f"{self._names[op]}/weights", op, int(costs.persistent_bytes[op]), passes_on=False)
-                self._edges.append([new, op, 0])
+                size = int(costs.persistent_bytes[op])
+                new = self._add(_NewOp(f"{self._names[op]}/weights", PARAMETER, op, size))
+                self._weights.append(new)
+                self._connect(new, op, 0)
 
     def copy_for_each_module(self) -> None:
         """Where several modules take the same weights, give each but the first a copy of its own."""
@@ -130,23 +143,35 @@ class _Draft:
 
     def _copy(self, op: int, module: str, takers: Collection[int]) -> None:
         own_name = self._names[op].rpartition("/")[2]
-        size = int(self._costs.output_bytes[self._costs.output_offset[op]])
-        new = self._add(f"{module}/{own_name}" if module else own_name, op, size, passes_on=True)
-        for edge in self._edges:
-            if edge[0] == op and edge[1] in takers and edge[2] != CONTROL:
-                edge[0] = new
-        self._edges.append([op, new, 0])
+        new = self._pass_on(f"{module}/{own_name}" if module else own_name, PARAMETER, op, 0, takers, beside=op)
+        self._weights.append(new)
 
-    def _add(self, wanted: str, owner: int, size: int, *, passes_on: bool) -> int:
-        name, number = wanted, 0
+    def _pass_on(self, name: str, op_type: str, op: int, output: int, takers: Collection[int], beside: int) -> int:
+        """A new op through which `takers` take an output of `op`."""
+        size = int(self._costs.output_bytes[self._costs.output_offset[op] + output])
+        new = self._add(_NewOp(name, op_type, op, size, output, beside))
+        for taker in takers:
+            for edge in self._edges_between[op, taker]:
+                if edge[2] == output:
+                    edge[0], edge[2] = new, 0
+        self._connect(op, new, output)
+        return new
+
+    def _connect(self, source: int, target: int, output: int) -> None:
+        edge = [source, target, output]
+        self._edges.append(edge)
+        self._edges_between[source, target].append(edge)
+
+    def _add(self, op: _NewOp) -> int:
+        """The number of a new op, whose name may get a number."""
+        name, number = op.name, 0
         while name in self._taken_names:
             number += 1
-            name = f"{wanted}_{number}"
+            name = f"{op.name}_{number}"
         self._taken_names.add(name)
         self._names.append(name)
-        self._new.append(_NewOp(name, owner, passes_on, size))
-        self._weights.append(len(self._names) - 1)
-        return self._weights[-1]
+        self._new.append(replace(op, name=name))
+        return len(self._names) - 1
 
     def _turn_of(self, op: int) -> int:
         """When the step comes to an old op."""
@@ -167,47 +192,64 @@ class _Draft:
             if output != CONTROL:
                 sources[target].append(source)
         made = self._made_of_weights(sources)
-        takers = self._takers([*self._weights, *made])
         still = {*self._weights, *made}
+        takers = self._takers(still)
+        first_worker = self._first_workers(made, takers)
         before = _OpsBefore(self._graph, self._turn, still)
         together: dict[object, list[int]] = defaultdict(list)
         for op in self._weights:
             together[_scope(self._names[op]) if by_module else op].append(op)
         for ops in together.values():
-            gates = self._gates([taker for op in ops for taker in takers[op]], takers, sources, made, before) - still
-            self._edges.extend([gate, op, CONTROL] for op in ops for gate in before.last_of_each_unit(gates))
+            direct = [taker for op in ops for taker in takers[op]]
+            if not direct:
+                continue
+            workers = {first_worker.get(taker, taker) for taker in direct} - {NOBODY}
+            gates = before.of(min(direct, key=self._turn_of))
+            if workers:
+                worker = min(workers, key=self._turn_of)
+                given = [source for source in sources[worker] if source not in still]
+                gates = self._gates(worker, given, gates, before)
+            for op, gate in product(ops, sorted(gates)):
+                self._connect(gate, op, CONTROL)
 
-    def _made_of_weights(self, sources: Mapping[int, Sequence[int]]) -> set[int]:
-        """The ops that take weights alone, such as a transposed view, and those that take only what these give."""
-        weights, found = set(self._weights), set[int]()
+    def _made_of_weights(self, sources: Mapping[int, Sequence[int]]) -> list[int]:
+        """The ops that take weights alone, such as a transposed view, and those that take only what these give.
+
+        An op that held its weights itself works with them.
+        """
+        weights, found = set(self._weights), dict[int, None]()  # in the order of the step
+        working = {each.owner for each in self._new if each.passed is None}
         for op in sorted(range(self._graph.op_count), key=self._turn_of):
-            given = sources.get(op, ())
+            given = sources.get(op, ()) if op not in working else ()
             if given and all(source in weights or source in found for source in given):
-                found.add(op)
+                found[op] = None
+        return list(found)
+
+    def _first_workers(self, made: Sequence[int], takers: Mapping[int, Sequence[int]]) -> dict[int, int]:
+        """Op that is made of weights alone → the first op that takes it, or what is made of it, with other data."""
+        found: dict[int, int] = {}
+        of_weights = set(made)
+        for op in reversed(made):
+            workers = {found[taker] if taker in of_weights else taker for taker in takers[op]} - {NOBODY}
+            found[op] = min(workers, key=self._turn_of, default=NOBODY)
         return found
 
-    def _gates(
-        self,
-        direct: Sequence[int],
-        takers: Mapping[int, Sequence[int]],
-        sources: Mapping[int, Sequence[int]],
-        made: Collection[int],
-        before: "_OpsBefore",
-    ) -> set[int]:
-        """What weights with these takers wait for: the other data of the first op that works with them, and the op
-        before the first taker. Everything of it comes before that first op, so that no cycle arises."""
-        if not direct:
-            return set()
-        reached, workers = list(direct), []
-        for op in reached:  # it grows while it is walked
-            if op in made:
-                reached.extend(takers[op])
-            else:
-                workers.append(op)
-        gates = before.of(min(direct, key=self._turn_of))
-        if workers:
-            gates.update(sources[min(workers, key=self._turn_of)])
-        return gates
+    def _gates(self, worker: int, given: Sequence[int], before_all: set[int], before: "_OpsBefore") -> set[int]:
+        """What weights wait for whose first worker is given data by these ops, and the op before all in its unit.
+
+        All of it comes before the worker, and so before all that needs the weights: no cycle arises.
+        """
+        inside = [op for op in given if before.are_together(op, worker)]
+        outside = [op for op in before.last_of_each_unit(given) if op not in inside]
+        return {*before.last_of_each_unit({*before_all, *inside}), *(self._arrived(op, worker) for op in outside)}
+
+    def _arrived(self, op: int, worker: int) -> int:
+        """The op through which `worker` takes data of `op`, which may be on another device."""
+        if (op, worker) not in self._arrivals:
+            output = next(edge[2] for edge in self._edges_between[op, worker] if edge[2] != CONTROL)
+            name = f"{_scope(self._names[worker]) or self._names[worker]}/{ARRIVED}"
+            self._arrivals[op, worker] = self._pass_on(name, ARRIVED, op, output, {worker}, beside=worker)
+        return self._arrivals[op, worker]
 
     def finished_graph(self, why_on_gpus: str) -> ComputationGraph:
         """The graph with its new ops and edges, and new labels; `why_on_gpus`: the reason why no CPU runs its ops."""
@@ -215,14 +257,19 @@ class _Draft:
         names_of_weights = {self._names[op] for op in self._weights}
         weights = set(self._weights)
 
+        def weights_of(op: int) -> tuple[str, ...]:
+            return tuple(WEIGHTS_OF + label for label in graph.colocation[op])
+
         def labels_of(op: int) -> tuple[str, ...]:
             if op in weights:
-                return tuple(WEIGHTS_OF + label for label in graph.colocation[op])
+                return weights_of(op)
             return tuple(TAKERS_OF * (label in names_of_weights) + label for label in graph.colocation[op])
 
         edges = np.array(self._edges, dtype=np.int32).reshape(-1, 3)
         edges = edges[np.argsort(edges[:, 1], kind="stable")]
-        passed = [(each.owner, graph.op_count + number) for number, each in enumerate(new) if each.passes_on]
+        together = [
+            (each.beside, len(graph.op_names) + number) for number, each in enumerate(new) if each.beside is not None
+        ]
         waiting = np.zeros(len(self._names), dtype=np.bool_)
         waiting[self._weights] = True
         nothing = ("",) * len(new)
@@ -231,16 +278,16 @@ class _Draft:
         return replace(
             graph,
             op_names=tuple(self._names),
-            op_types=(*graph.op_types, *(PARAMETER for _ in new)),
+            op_types=(*graph.op_types, *(each.type for each in new)),
             edge_source=edges[:, 0].copy(),
             edge_target=edges[:, 1].copy(),
             edge_output=edges[:, 2].copy(),
             devices=graph.devices + nothing,
             colocation=(
                 *map(labels_of, range(graph.op_count)),
-                *(tuple(WEIGHTS_OF + label for label in graph.colocation[each.owner]) for each in new),
+                *((labels_of(each.beside) if each.beside is not None else weights_of(each.owner)) for each in new),
             ),
-            must_colocate=np.concatenate([graph.must_colocate, np.array(passed, dtype=np.int32).reshape(-1, 2)]),
+            must_colocate=np.concatenate([graph.must_colocate, np.array(together, dtype=np.int32).reshape(-1, 2)]),
             cpu_reason=(*_cleared(graph.cpu_reason, waiting), *nothing),
             gpu_reason=(*_cleared(reasons, waiting), *nothing),
             phase=np.append(graph.phase, np.zeros(len(new), np.uint8)) if len(graph.phase) else graph.phase,
@@ -252,8 +299,8 @@ class _Draft:
         costs, new = self._costs, self._new
         count = len(new)
         persistent = costs.persistent_bytes.copy()
-        persistent[[each.owner for each in new if not each.passes_on]] = 0
-        added_persistent = np.array([0 if each.passes_on else each.bytes for each in new], dtype=np.int64)
+        persistent[[each.owner for each in new if each.passed is None]] = 0
+        added_persistent = np.array([each.bytes if each.passed is None else 0 for each in new], dtype=np.int64)
         kinds, time_us = self._times()
         return replace(
             costs,
@@ -287,28 +334,28 @@ class _Draft:
         return (*costs.kinds, ANY_KIND), np.concatenate([time_us, anywhere])
 
     def _buffers(self) -> NDArray[np.int64]:
-        """[all outputs] as `Costs.buffer_of_output`; what took a weight's buffer takes that of its copy."""
-        costs = self._costs
-        offset, old = costs.output_offset, costs.buffers()
-        taken_from = {
-            (target, int(offset[self._new[source - self._graph.op_count].owner])): source
-            for source, target, _ in self._edges
-            if source >= self._graph.op_count and self._new[source - self._graph.op_count].passes_on
-        }
-        found = old.copy()
-        for taker, output in taken_from:
-            new = len(old) + taken_from[taker, output] - self._graph.op_count
-            places = np.arange(offset[taker], offset[taker + 1])
-            found[places[old[places] == output]] = new
-        added = [int(offset[each.owner]) if each.passes_on else PERSISTENT_BUFFER for each in self._new]
-        return np.append(found, np.array(added, dtype=np.int64))
+        """[all outputs] as `Costs.buffer_of_output`; who passed a buffer on that a new op passes takes that op's."""
+        offset, old = self._costs.output_offset, self._costs.buffers()
+        found, added = old.copy(), np.full(len(self._new), PERSISTENT_BUFFER, dtype=np.int64)
+        takers: dict[int, list[int]] = defaultdict(list)
+        for source, target, _ in self._edges:
+            if self._graph.op_count <= source and target < self._graph.op_count:
+                takers[source - self._graph.op_count].append(target)
+        for number, each in enumerate(self._new):
+            if each.passed is None:
+                continue
+            added[number] = offset[each.owner] + each.passed
+            for taker in takers[number]:
+                places = np.arange(offset[taker], offset[taker + 1])
+                found[places[old[places] == added[number]]] = len(old) + number
+        return np.append(found, added)
 
     def finished_held(self, held: HeldParameters) -> HeldParameters:
         """The parameters that the ops now hold."""
         count = self._graph.op_count
         variables = _longer(held.variables, len(self._new))
         for number, each in enumerate(self._new):
-            if not each.passes_on:
+            if each.passed is None:
                 variables[[count + number, each.owner]] = variables[each.owner], 0
         return HeldParameters(variables, _longer(held.constants, len(self._new)))
 
@@ -330,6 +377,10 @@ class _OpsBefore:
         ops = self._of_unit.get(self._unit_of_op[op], [])
         place = bisect_left(ops, (self._turn[op], 0))
         return {ops[place - 1][1]} if place else set()
+
+    def are_together(self, one: int, other: int) -> bool:
+        """Whether two ops are of one unit."""
+        return bool(self._unit_of_op[one] == self._unit_of_op[other])
 
     def last_of_each_unit(self, ops: Iterable[int]) -> list[int]:
         """Those of `ops` after which no other of them in their unit comes: a unit runs in order on one device."""
