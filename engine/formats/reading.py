@@ -30,7 +30,7 @@ from engine.files.archive import fields_of, from_fields
 from engine.files.gzip_text import MAGIC, unpacked
 from engine.formats.format import ReadFile, SourceFile, require_offload
 from engine.formats.notes_on_devices import notes_on_devices
-from engine.formats.offloading import with_weights_apart
+from engine.formats.offloading.apart import with_weights_apart
 from engine.formats.open_inputs import OpenInput
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph

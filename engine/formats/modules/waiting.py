@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
-from engine.formats.offloading import WEIGHTS_OF
+from engine.formats.offloading.building import WEIGHTS_OF
 from engine.graphs.graph import ComputationGraph
 
 NOWHERE = -1

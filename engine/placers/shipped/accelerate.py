@@ -9,7 +9,8 @@ The weights that fit on no GPU wait in CPU memory, and their ops run on the firs
 weights may wait.
 
 Deviations: groups take the place of modules, so none is divided further; of a graph read otherwise, what fits on no GPU
-runs on a CPU; without a CPU it goes to the last GPU.
+runs on a CPU; without a CPU it goes to the last GPU. Where no weights fit on a GPU, accelerate runs all on the CPU, and
+this runs all on the first GPU.
 """
 
 from dataclasses import dataclass

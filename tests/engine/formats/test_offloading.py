@@ -14,7 +14,7 @@ from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters
 from engine.errors import SettingsError
-from engine.formats.offloading import WeightsApart, with_weights_apart
+from engine.formats.offloading.apart import WeightsApart, with_weights_apart
 from engine.formats.reading import prepare
 from engine.graphs.graph import PHASES, ComputationGraph
 from engine.graphs.grouping.grouping import group_ops

@@ -6,10 +6,10 @@ the copy there until the last op that needs it has ended. Beside its consumers i
 persistent memory. An op that computes and holds weights gives them off to such an op.
 
 When a copy begins follows accelerate, which copies the weights of a module right before the module runs, on the stream
-that runs it, and drops them right after. So weights wait, by control edges, for the data that their first consumer
-takes, and for the op that runs before it in its unit; of several in one unit, for the last. Data from another unit pass
-through an op `arrived` beside the consumer, so that nothing crosses a link for the sake of weights that are there. A
-module that takes weights of another (tied weights) has them copied again.
+that runs it, and drops them right after. So weights wait, by control edges, for the op that runs before all that take
+them in their unit, and for the data that their first consumer takes. Data from other units pass through an op `arrived`
+beside it, so that nothing crosses a link for the sake of weights that are there. A module that takes weights of another
+(tied weights) has them copied again.
 
 Source: accelerate 1.15, `AlignDevicesHook.pre_forward` of hooks.py, `dispatch_model` of big_modeling.py. There ops run
 on GPUs alone, so that those of a recording may not be on a CPU. Deviations: a module that a step calls several times
@@ -21,14 +21,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.costs.costs import ANY_KIND, PERSISTENT_BUFFER, Costs, CostSource
+from engine.costs.costs import PERSISTENT_BUFFER, Costs
 from engine.costs.layers import HeldParameters
 from engine.errors import SettingsError, shortened
+from engine.formats.offloading.building import Changes, NewOp
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, FORWARD, PHASES, ComputationGraph
 from engine.graphs.ordering import earliest_first
@@ -36,9 +35,9 @@ from engine.graphs.origin import TORCH
 
 PARAMETER, ARRIVED = "parameter", "arrived"
 """types of the new ops: weights, as in recordings; and what passes data on for which weights wait"""
-WEIGHTS_OF, TAKERS_OF = "weights of ", "takers of "
-"""begin the labels of the weights of a unit of ops, and of ops whose label was the name of such weights"""
 NOBODY = -1
+MOST_LOOKED_AT = 32
+"""ops before one, among which another is looked for"""
 WHERE = "offload"
 ON_GPUS = "where weights wait in CPU memory, accelerate runs all modules on GPUs"
 """why no CPU runs the ops of a recorded model"""
@@ -75,23 +74,8 @@ def with_weights_apart(
     if framework == TORCH:
         draft.copy_for_each_module()
     draft.let_wait(by_module=framework == TORCH)
-    return WeightsApart(
-        draft.finished_graph(ON_GPUS if framework == TORCH else ""), draft.finished_costs(), draft.finished_held(held)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _NewOp:
-    """An op of zero time and one output that holds the weights of its owner, or passes an output of its owner on."""
-
-    name: str
-    type: str
-    owner: int
-    bytes: int
-    passed: int | None = None
-    """the number of the owner's output; None where it takes the owner's persistent bytes over"""
-    beside: int | None = None
-    """an op with which it shares the device"""
+    changes = draft.changes(ON_GPUS if framework == TORCH else "")
+    return WeightsApart(changes.changed_graph(), changes.changed_costs(), changes.changed_held(held))
 
 
 class _Draft:
@@ -108,7 +92,7 @@ class _Draft:
         self._turn = earliest_first(pairs, np.arange(graph.op_count)).tolist()
         self._names = list(graph.op_names)
         self._taken_names = set(graph.op_names)
-        self._new: list[_NewOp] = []
+        self._new: list[NewOp] = []
         self._weights: list[int] = []
         self._arrivals: dict[tuple[int, int], int] = {}
         """(op, the op that takes its data) → the new op between them"""
@@ -127,7 +111,7 @@ class _Draft:
                 self._weights.append(op)
             elif PERSISTENT_BUFFER not in own:
                 size = int(costs.persistent_bytes[op])
-                new = self._add(_NewOp(f"{self._names[op]}/weights", PARAMETER, op, size))
+                new = self._add(NewOp(f"{self._names[op]}/weights", PARAMETER, op, size))
                 self._weights.append(new)
                 self._connect(new, op, 0)
 
@@ -149,7 +133,7 @@ class _Draft:
     def _pass_on(self, name: str, op_type: str, op: int, output: int, takers: Collection[int], beside: int) -> int:
         """A new op through which `takers` take an output of `op`."""
         size = int(self._costs.output_bytes[self._costs.output_offset[op] + output])
-        new = self._add(_NewOp(name, op_type, op, size, output, beside))
+        new = self._add(NewOp(name, op_type, op, size, output, beside))
         for taker in takers:
             for edge in self._edges_between[op, taker]:
                 if edge[2] == output:
@@ -162,7 +146,7 @@ class _Draft:
         self._edges.append(edge)
         self._edges_between[source, target].append(edge)
 
-    def _add(self, op: _NewOp) -> int:
+    def _add(self, op: NewOp) -> int:
         """The number of a new op, whose name may get a number."""
         name, number = op.name, 0
         while name in self._taken_names:
@@ -208,7 +192,7 @@ class _Draft:
             if workers:
                 worker = min(workers, key=self._turn_of)
                 given = [source for source in sources[worker] if source not in still]
-                gates = self._gates(worker, given, gates, before)
+                gates = self._gates(worker, given, gates, before, sources)
             for op, gate in product(ops, sorted(gates)):
                 self._connect(gate, op, CONTROL)
 
@@ -234,14 +218,25 @@ class _Draft:
             found[op] = min(workers, key=self._turn_of, default=NOBODY)
         return found
 
-    def _gates(self, worker: int, given: Sequence[int], before_all: set[int], before: "_OpsBefore") -> set[int]:
-        """What weights wait for whose first worker is given data by these ops, and the op before all in its unit.
+    def _gates(
+        self,
+        worker: int,
+        given: Sequence[int],
+        before_all: set[int],
+        before: "_OpsBefore",
+        sources: Mapping[int, Sequence[int]],
+    ) -> set[int]:
+        """What weights wait for whose first worker is given data by these ops: the op before all that takes them in the
+        unit, the last of the data in the unit, and data from other units.
 
         All of it comes before the worker, and so before all that needs the weights: no cycle arises.
         """
         inside = [op for op in given if before.are_together(op, worker)]
         outside = [op for op in before.last_of_each_unit(given) if op not in inside]
-        return {*before.last_of_each_unit({*before_all, *inside}), *(self._arrived(op, worker) for op in outside)}
+        last = set(before.last_of_each_unit(inside))
+        gates = {gate for gate in before_all if not any(_follows(op, gate, sources) for op in last)}
+        gates |= {op for op in last if not any(_follows(gate, op, sources) for gate in gates)}
+        return {*gates, *(self._arrived(op, worker) for op in outside)}
 
     def _arrived(self, op: int, worker: int) -> int:
         """The op through which `worker` takes data of `op`, which may be on another device."""
@@ -251,113 +246,9 @@ class _Draft:
             self._arrivals[op, worker] = self._pass_on(name, ARRIVED, op, output, {worker}, beside=worker)
         return self._arrivals[op, worker]
 
-    def finished_graph(self, why_on_gpus: str) -> ComputationGraph:
-        """The graph with its new ops and edges, and new labels; `why_on_gpus`: the reason why no CPU runs its ops."""
-        graph, new = self._graph, self._new
-        names_of_weights = {self._names[op] for op in self._weights}
-        weights = set(self._weights)
-
-        def weights_of(op: int) -> tuple[str, ...]:
-            return tuple(WEIGHTS_OF + label for label in graph.colocation[op])
-
-        def labels_of(op: int) -> tuple[str, ...]:
-            if op in weights:
-                return weights_of(op)
-            return tuple(TAKERS_OF * (label in names_of_weights) + label for label in graph.colocation[op])
-
-        edges = np.array(self._edges, dtype=np.int32).reshape(-1, 3)
-        edges = edges[np.argsort(edges[:, 1], kind="stable")]
-        together = [
-            (each.beside, len(graph.op_names) + number) for number, each in enumerate(new) if each.beside is not None
-        ]
-        waiting = np.zeros(len(self._names), dtype=np.bool_)
-        waiting[self._weights] = True
-        nothing = ("",) * len(new)
-        needs = zip(graph.gpu_reason, graph.cpu_reason, strict=True)
-        reasons = [on_gpu or ("" if on_cpu else why_on_gpus) for on_gpu, on_cpu in needs]
-        return replace(
-            graph,
-            op_names=tuple(self._names),
-            op_types=(*graph.op_types, *(each.type for each in new)),
-            edge_source=edges[:, 0].copy(),
-            edge_target=edges[:, 1].copy(),
-            edge_output=edges[:, 2].copy(),
-            devices=graph.devices + nothing,
-            colocation=(
-                *map(labels_of, range(graph.op_count)),
-                *((labels_of(each.beside) if each.beside is not None else weights_of(each.owner)) for each in new),
-            ),
-            must_colocate=np.concatenate([graph.must_colocate, np.array(together, dtype=np.int32).reshape(-1, 2)]),
-            cpu_reason=(*_cleared(graph.cpu_reason, waiting), *nothing),
-            gpu_reason=(*_cleared(reasons, waiting), *nothing),
-            phase=np.append(graph.phase, np.zeros(len(new), np.uint8)) if len(graph.phase) else graph.phase,
-            waiting_weights=waiting,
-        )
-
-    def finished_costs(self) -> Costs:
-        """The costs with those of the new ops, which take no time on any device."""
-        costs, new = self._costs, self._new
-        count = len(new)
-        persistent = costs.persistent_bytes.copy()
-        persistent[[each.owner for each in new if each.passed is None]] = 0
-        added_persistent = np.array([each.bytes if each.passed is None else 0 for each in new], dtype=np.int64)
-        kinds, time_us = self._times()
-        return replace(
-            costs,
-            kinds=kinds,
-            time_us=time_us,
-            output_offset=np.append(costs.output_offset, costs.output_offset[-1] + np.arange(1, count + 1)),
-            output_bytes=np.append(costs.output_bytes, np.array([each.bytes for each in new], dtype=np.int64)),
-            persistent_bytes=np.append(persistent, added_persistent),
-            temporary_bytes=_longer(costs.temporary_bytes, count),
-            source=_longer(costs.source, count, int(CostSource.GIVEN)),
-            unknown=_longer(costs.unknown, count),
-            flops=_longer(costs.flops, count),
-            trips=_longer(costs.trips, count, 1),
-            moved_bytes=_longer(costs.moved_bytes, count),
-            float_type=_longer(costs.float_type, count),
-            type_of_op=_longer(costs.type_of_op, count),
-            measured_us=_longer(costs.measured_us, count, np.nan),
-            buffer_of_output=self._buffers(),
-            contents_bytes=_longer(costs.contents_bytes, count),
-        )
-
-    def _times(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """The kinds, and the times on them; weights take none anywhere, also on kinds that the file does not name."""
-        costs = self._costs
-        time_us = np.pad(costs.time_us, ((0, 0), (0, len(self._new))))
-        time_us[:, self._weights] = 0.0
-        if len(costs.moved_bytes) or ANY_KIND in costs.kinds:
-            return costs.kinds, time_us
-        anywhere = np.full((1, len(self._names)), np.nan)
-        anywhere[:, self._weights] = 0.0
-        return (*costs.kinds, ANY_KIND), np.concatenate([time_us, anywhere])
-
-    def _buffers(self) -> NDArray[np.int64]:
-        """[all outputs] as `Costs.buffer_of_output`; who passed a buffer on that a new op passes takes that op's."""
-        offset, old = self._costs.output_offset, self._costs.buffers()
-        found, added = old.copy(), np.full(len(self._new), PERSISTENT_BUFFER, dtype=np.int64)
-        takers: dict[int, list[int]] = defaultdict(list)
-        for source, target, _ in self._edges:
-            if self._graph.op_count <= source and target < self._graph.op_count:
-                takers[source - self._graph.op_count].append(target)
-        for number, each in enumerate(self._new):
-            if each.passed is None:
-                continue
-            added[number] = offset[each.owner] + each.passed
-            for taker in takers[number]:
-                places = np.arange(offset[taker], offset[taker + 1])
-                found[places[old[places] == added[number]]] = len(old) + number
-        return np.append(found, added)
-
-    def finished_held(self, held: HeldParameters) -> HeldParameters:
-        """The parameters that the ops now hold."""
-        count = self._graph.op_count
-        variables = _longer(held.variables, len(self._new))
-        for number, each in enumerate(self._new):
-            if each.passed is None:
-                variables[[count + number, each.owner]] = variables[each.owner], 0
-        return HeldParameters(variables, _longer(held.constants, len(self._new)))
+    def changes(self, why_on_gpus: str) -> Changes:
+        """What became of the graph."""
+        return Changes(self._graph, self._costs, self._new, self._edges, self._weights, why_on_gpus)
 
 
 class _OpsBefore:
@@ -387,20 +278,17 @@ class _OpsBefore:
         return sorted({self._unit_of_op[op]: op for op in sorted(ops, key=self._turn.__getitem__)}.values())
 
 
-Column = TypeVar("Column", bound=np.generic)
-
-
-def _longer(values: NDArray[Column], count: int, value: float = 0) -> NDArray[Column]:
-    """`values`, [..., ops], with `value` for `count` further ops; what is empty stays empty."""
-    if not values.size:
-        return values
-    return np.concatenate([values, np.full((*values.shape[:-1], count), value, values.dtype)], axis=-1)
+def _follows(op: int, earlier: int, sources: Mapping[int, Sequence[int]]) -> bool:
+    """Whether `op` takes data that `earlier` gives, at most `MOST_LOOKED_AT` ops back."""
+    reached, seen = [op], {op}
+    for each in reached:  # it grows while it is walked
+        new = [source for source in sources.get(each, ()) if source not in seen][:MOST_LOOKED_AT]
+        seen.update(new)
+        reached.extend(new)
+        if earlier in seen or len(reached) > MOST_LOOKED_AT:
+            break
+    return earlier in seen
 
 
 def _scope(name: str) -> str:
     return name.rpartition("/")[0]
-
-
-def _cleared(reasons: Sequence[str], waiting: NDArray[np.bool_]) -> list[str]:
-    """`reasons` without those of weights, which may wait anywhere."""
-    return ["" if waits else reason for reason, waits in zip(reasons, waiting[: len(reasons)].tolist(), strict=True)]

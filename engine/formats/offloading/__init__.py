@@ -1,0 +1,1 @@
+"""Weights that wait on another device than the ops that take them."""
