@@ -200,7 +200,8 @@ def _devices(summary: Summary) -> Iterator[str]:
     for key, device_class in (("cpu_ops", "CPU"), ("gpu_ops", "GPU")):
         ops = summary[key]
         if ops["ops"]:
-            where = "They go to the cluster's CPUs, if it has any." if key == "cpu_ops" else "No CPU can run them."
+            alone = "They run on GPUs alone." if summary["options"].get("offload") else "No CPU can run them."
+            where = "They go to the cluster's CPUs, if it has any." if key == "cpu_ops" else alone
             yield f"Ops that need a {device_class}: {ops['ops']}. {where}"
             for reason, count, names in ops["reasons"]:
                 dots = ", …" if count > len(names) else ""

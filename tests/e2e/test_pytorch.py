@@ -1,6 +1,7 @@
 """A PyTorch model goes from its recorded step to a device map that moves its modules, and a foreign map is judged."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -99,3 +100,31 @@ def test_a_trace_beside_a_recorded_step_gives_measured_times(page: Page, step: P
     page.get_by_text("How it was read:").click()
     expect(page.get_by_text(re.compile(r"[0-9]+ of [0-9]+ recorded ops with work are in the trace"))).to_be_visible()
     expect(page.get_by_text("layers.trace.json.gz")).to_be_visible()
+
+
+def test_weights_that_do_not_fit_wait_in_cpu_memory(page: Page, tmp_path: Path) -> None:
+    """Read again with the option, placed on a card that holds half of the weights, and taken as a map for accelerate."""
+    path = tmp_path / "layers.json.gz"
+    placeto.record(model().eval(), torch.randn(BATCH, WIDTH)).save(path)
+    create_project(page, "Waiting")
+    upload(page, path)
+    again = part(page, "again")
+    again.locator("summary").click()
+    again.get_by_label("Weights may wait in CPU memory").check()
+    again.get_by_role("button", name="Read again").click()
+    expect(part(page, "facts")).to_contain_text("may wait in CPU memory")
+    page.get_by_label("As text", exact=True).fill("RTX3090:0.0001GiB+cpu")
+    page.get_by_label("Method", exact=True).select_option("accelerate_sequential")
+    page.get_by_role("button", name="Start run").click()
+    page.wait_for_url("**/runs/*/")
+    expect_status(page, "done")
+    part(page, "downloads").locator("summary").click()
+    files = page.locator("[data-files=best]")
+    with page.expect_download() as download:
+        files.get_by_role("link", name="device_map for PyTorch").click()
+    device_map = json.loads(download.value.path().read_text())
+    assert set(device_map.values()) == {0, "cpu"}
+    files.get_by_role("button", name="Load .device_map.json in Python").click()
+    expect(files.locator(".lines")).to_contain_text("accelerate.dispatch_model(model, device_map)")
+    if folder := os.environ.get("PLACETO_PICTURE"):
+        page.screenshot(path=folder, full_page=True)
