@@ -103,7 +103,7 @@ def test_a_trace_beside_a_recorded_step_gives_measured_times(page: Page, step: P
 
 
 def test_weights_that_do_not_fit_wait_in_cpu_memory(page: Page, tmp_path: Path) -> None:
-    """Read again with the option, placed on a card that holds half of the weights, and taken as a map for accelerate."""
+    """Read again with the option, placed on a card that holds half of them, and taken as a map for accelerate."""
     path = tmp_path / "layers.json.gz"
     placeto.record(model().eval(), torch.randn(BATCH, WIDTH)).save(path)
     create_project(page, "Waiting")
