@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +15,20 @@ from engine.errors import ClusterError, SettingsError, shortened
 NO_MERGING = "all"
 DEFAULT_EVALUATIONS = 2000
 """default budget of a method"""
+BYTES_OF_UNIT = {"mb": 10**6, "gb": 10**9, "mib": 2**20, "gib": 2**30}
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([mg]i?b)", re.ASCII | re.IGNORECASE)
 
 
 def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.AUTO_GROUPS) -> None:
     """Add the arguments for the graph, its cluster, `groups` (the default) and costs, and for the report."""
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
+    parser.add_argument(
+        "--reserve",
+        type=_size,
+        metavar="SIZE",
+        help="memory of each GPU that the runtime keeps for its context, its allocator, other processes: 1.5GB, 800MiB",
+    )
     add_groups(parser, "", groups)
     add_reading_arguments(parser)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
@@ -67,7 +76,16 @@ def add_settings(parser: argparse.ArgumentParser, words: str, of_what: str, meta
 
 def cluster_of(parsed: argparse.Namespace) -> api.Cluster:
     """The cluster of `--cluster`, a shorthand or a file of JSON. Raises ClusterError."""
-    return cluster_named(parsed.cluster)
+    cluster = cluster_named(parsed.cluster)
+    return cluster if parsed.reserve is None else api.with_reserve(cluster, parsed.reserve)
+
+
+def _size(text: str) -> int:
+    """The bytes of `1.5GB` or `800MiB`."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{shortened(text)!r}; allowed: a size such as 1.5GB or 800MiB")
+    return round(float(match[1]) * BYTES_OF_UNIT[match[2].lower()])
 
 
 def cluster_named(text: str) -> api.Cluster:

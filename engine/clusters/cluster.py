@@ -66,6 +66,8 @@ class Device:
     memory_bytes: int
     own: DeviceKind | None = None
     """a kind that the cluster describes itself"""
+    reserved_bytes: int = 0
+    """part of its memory that the runtime keeps: its context, its allocator, other processes"""
 
     def __post_init__(self) -> None:
         assert self.own is None or (self.own.name == self.kind and self.kind not in KINDS)
@@ -78,6 +80,19 @@ class Device:
             raise ClusterError(
                 f"{self.memory_bytes}", where=f"memory_bytes of {self.name}", allowed=allowed, field="cluster"
             )
+
+        if not 0 <= self.reserved_bytes < self.memory_bytes:
+            raise ClusterError(
+                f"{self.reserved_bytes} bytes are reserved",
+                where=f"reserved_bytes of {self.name}",
+                allowed=f"an integer from 0 to {self.memory_bytes - 1}, less than its memory",
+                field="cluster",
+            )
+
+    @property
+    def usable_bytes(self) -> int:
+        """The memory that a step may take."""
+        return self.memory_bytes - self.reserved_bytes
 
     @property
     def device_class(self) -> str:
@@ -171,6 +186,15 @@ class Cluster:
     def one_of_each_kind(self) -> tuple[Device, ...]:
         """A device of each kind, in the order of their names."""
         return tuple({device.kind: device for device in sorted(self.devices, key=lambda device: device.kind)}.values())
+
+
+def with_reserve(cluster: Cluster, reserved_bytes: int) -> Cluster:
+    """The cluster with so much of each GPU's memory kept by the runtime. Raises ClusterError for all of it, or more."""
+    devices = [
+        device if device.is_cpu else dataclasses.replace(device, reserved_bytes=reserved_bytes)
+        for device in cluster.devices
+    ]
+    return dataclasses.replace(cluster, devices=tuple(devices))
 
 
 def part_of_cluster(cluster: Cluster, devices: NDArray[np.integer]) -> Cluster:

@@ -96,10 +96,7 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
     ]
     own_kinds = own_kinds_to_json([device.own for device in cluster.one_of_each_kind if device.own is not None])
     return {
-        "devices": [
-            {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes}
-            for device in cluster.devices
-        ],
+        "devices": [_device_to_json(device) for device in cluster.devices],
         **own_kinds,
         "links": {
             "contention": cluster.contention.value,
@@ -114,6 +111,11 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
     }
 
 
+def _device_to_json(device: Device) -> dict[str, Json]:
+    reserved: dict[str, Json] = {"reserved_bytes": device.reserved_bytes} if device.reserved_bytes else {}
+    return {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes, **reserved}
+
+
 def _devices(value: Json, own_kinds: Mapping[str, DeviceKind]) -> tuple[Device, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_DEVICES:
         what = f"{len(value)} devices" if isinstance(value, list) else shown(value)
@@ -123,7 +125,7 @@ def _devices(value: Json, own_kinds: Mapping[str, DeviceKind]) -> tuple[Device, 
 
 
 def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Device:
-    fields = object_of(value, where, ("name", "kind", "memory_bytes"))
+    fields = object_of(value, where, ("name", "kind", "memory_bytes", "reserved_bytes"))
     written = text_of(fields, where, "kind")
     own = own_kinds.get(written.lower())
     kind = own.name if own else canonical_kind(written)
@@ -134,11 +136,16 @@ def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Dev
         allowed = f"/device:{device_class}:0, /device:{device_class}:1, ... for the kind {kind}, {MACHINE_BEFORE}"
         raise ClusterError(shortened(name), where=f"{where}.name", allowed=allowed, field="cluster")
     default = own.memory_bytes if own else default_memory_bytes(kind)
-    memory_bytes = number_of(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
-    if memory_bytes != int(memory_bytes):
-        allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
-        raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
-    return Device(_one_spelling(match), kind, int(memory_bytes), own)
+    memory_bytes = _bytes(fields, where, "memory_bytes", 1, default)
+    return Device(_one_spelling(match), kind, memory_bytes, own, _bytes(fields, where, "reserved_bytes", 0, 0))
+
+
+def _bytes(fields: dict[str, Json], where: str, key: str, least: int, default: int) -> int:
+    number = number_of(fields, where, key, (least, MOST_MEMORY_BYTES), default)
+    if number != int(number):
+        allowed = f"an integer from {least} to {MOST_MEMORY_BYTES}"
+        raise ClusterError(f"{number}", where=f"{where}.{key}", allowed=allowed, field="cluster")
+    return int(number)
 
 
 def _one_spelling(match: re.Match[str]) -> str:

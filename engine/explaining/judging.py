@@ -24,7 +24,7 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
     """
     timeline = simulated_step(prepared, cluster, placement)
     parts = [f"{whose} takes {time_words(timeline.step_time_us)}", *_idle(timeline, cluster)]
-    missing = timeline.peak_bytes - np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
+    missing = timeline.peak_bytes - np.array([device.usable_bytes for device in cluster.devices], dtype=np.int64)
     if (missing > 0).any():
         parts.append(
             f"it needs {shortage_words(missing, cluster)}{_largest(prepared, timeline, int(missing.argmax()))}"

@@ -255,4 +255,7 @@ def shortage_words(missing: NDArray[np.int64], cluster: Cluster) -> str:
     worst = int(np.argmax(missing))
     device = cluster.devices[worst]
     more = bytes_words(int(missing[worst]))
-    return f"{more} more than the {bytes_words(device.memory_bytes)} of {device.short_name}"
+    room = f"{bytes_words(device.usable_bytes)} of {device.short_name}"
+    if device.reserved_bytes:
+        room += f", which has {bytes_words(device.memory_bytes)} with {bytes_words(device.reserved_bytes)} reserved"
+    return f"{more} more than the {room}"

@@ -54,11 +54,11 @@ def require_room_for_variables(needed: int, cluster: Cluster) -> None:
 
 
 def _require_room_for(what: str, needed: int, cluster: Cluster) -> None:
-    room = sum(device.memory_bytes for device in cluster.devices)
+    room = sum(device.usable_bytes for device in cluster.devices)
     if cluster.memory_model == MemoryModel.OUTPUTS or needed <= room:
         return
-    largest = max(cluster.devices, key=lambda device: device.memory_bytes)
-    enough = f"{-(-needed // largest.memory_bytes):,} × {largest.kind} with {bytes_words(largest.memory_bytes)} each"
+    largest = max(cluster.devices, key=lambda device: device.usable_bytes)
+    enough = f"{-(-needed // largest.usable_bytes):,} × {largest.kind} with {bytes_words(largest.usable_bytes)} each"
     raise InfeasibleError(
         f"the {what} need {bytes_words(needed)}, more than the {bytes_words(room)} of all devices together",
         advice=f"use more or larger devices: at least {enough}, and more for what is computed",

@@ -79,7 +79,7 @@ def _looks_of_devices(problem: PlacementProblem) -> NDArray[np.int64]:
     """[devices] equal numbers for devices of the same kind and memory, where the same groups may go."""
     columns = np.packbits(problem.allowed, axis=0).T
     devices = zip(problem.cluster.devices, columns, strict=True)
-    return _numbered([(device.kind, device.memory_bytes, allowed.tobytes()) for device, allowed in devices])
+    return _numbered([(device.kind, device.usable_bytes, allowed.tobytes()) for device, allowed in devices])
 
 
 def _numbered(keys: Sequence[Hashable]) -> NDArray[np.int64]:

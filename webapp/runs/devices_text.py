@@ -106,12 +106,13 @@ def devices_words(cluster: api.Cluster) -> str:
 
 
 def _alike_words(devices: list[api.Device]) -> str:
-    alike = groupby(devices, key=lambda device: (device.kind, device.memory_bytes))
+    alike = groupby(devices, key=lambda device: (device.kind, device.memory_bytes, device.reserved_bytes))
     parts = []
-    for (kind, memory_bytes), group in alike:
+    for (kind, memory_bytes, reserved_bytes), group in alike:
         count = len(list(group))
         many, each = (f"{count} × ", " each") if count > 1 else ("", "")
-        parts.append(f"{many}{kind} with {_number(memory_bytes / GIBIBYTE)} GiB{each}")
+        reserved = f", {_number(reserved_bytes / GIBIBYTE)} GiB reserved" if reserved_bytes else ""
+        parts.append(f"{many}{kind} with {_number(memory_bytes / GIBIBYTE)} GiB{each}{reserved}")
     return " + ".join(parts)
 
 

@@ -95,6 +95,7 @@ class Changes:
         persistent[[each.owner for each in new if each.passed is None]] = 0
         added_persistent = np.array([each.bytes if each.passed is None else 0 for each in new], dtype=np.int64)
         kinds, time_us = self._times()
+        source = CostSource.ESTIMATED if len(costs.moved_bytes) else CostSource.GIVEN
         return replace(
             costs,
             kinds=kinds,
@@ -103,7 +104,7 @@ class Changes:
             output_bytes=np.append(costs.output_bytes, np.array([each.bytes for each in new], dtype=np.int64)),
             persistent_bytes=np.append(persistent, added_persistent),
             temporary_bytes=_longer(costs.temporary_bytes, count),
-            source=_longer(costs.source, count, int(CostSource.GIVEN)),
+            source=_longer(costs.source, count, int(source)),
             unknown=_longer(costs.unknown, count),
             flops=_longer(costs.flops, count),
             trips=_longer(costs.trips, count, 1),

@@ -106,9 +106,20 @@ export class DeviceLegend {
   showPeaks(peakBytes) {
     this.#rows.forEach((cells, index) => {
       setText(cells.bytes, formatBytes(peakBytes?.[index]));
-      cells.bytes.classList.toggle("is-over", (peakBytes?.[index] ?? 0) > this.#devices[index].memory_bytes);
+      cells.bytes.classList.toggle("is-over", (peakBytes?.[index] ?? 0) > usableBytes(this.#devices[index]));
     });
   }
+}
+
+/** @param {import("../ui/contracts.js").Device} device what a step may take of its memory */
+function usableBytes(device) {
+  return device.memory_bytes - (device.reserved_bytes ?? 0);
+}
+
+/** @param {import("../ui/contracts.js").Device} device */
+function memoryWords(device) {
+  const reserved = device.reserved_bytes ? `, ${formatBytes(device.reserved_bytes)} reserved` : "";
+  return `${formatBytes(device.memory_bytes)}${reserved}`;
 }
 
 /**
@@ -123,13 +134,13 @@ function makeRow(device, look) {
   const bar = element("meter", { min: 0, max: 1, value: 0, "aria-hidden": "true" });
   const name = element(
     "th",
-    { scope: "row", title: `${device.name}, ${device.kind}, ${formatBytes(device.memory_bytes)}` },
+    { scope: "row", title: `${device.name}, ${device.kind}, ${memoryWords(device)}` },
     element(
       "div",
       { class: "device-name" },
       deviceMark(look),
       element("span", {}, look.label),
-      element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
+      element("span", { class: "device-kind" }, `${device.kind} · ${memoryWords(device)}`),
     ),
   );
   const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);

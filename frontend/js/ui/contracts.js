@@ -140,6 +140,7 @@
  * @property {string} kind such as `K80`
  * @property {string} class `GPU` or `CPU`
  * @property {number} memory_bytes
+ * @property {number} [reserved_bytes] what the runtime keeps of it; none where it is missing
  *
  * @typedef {object} Run the content of `run.json`
  * @property {string} id

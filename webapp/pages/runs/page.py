@@ -150,8 +150,8 @@ def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
     for device in cluster["devices"]:
         assert isinstance(device, dict) and isinstance(device["kind"], str)
         kind = device["kind"]
-        memory = device["memory_bytes"]
-        devices.append({"name": device["name"], "kind": kind, "class": classes.get(kind, kind), "memory_bytes": memory})
+        memory = {key: device.get(key, 0) for key in ("memory_bytes", "reserved_bytes")}
+        devices.append({"name": device["name"], "kind": kind, "class": classes.get(kind, kind), **memory})
     return devices
 
 
