@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.costs.cost_model import CostModel, GraphWithShapes
 from engine.costs.layers import HeldParameters
-from engine.errors import SettingsError, shortened
+from engine.errors import SettingsError
 from engine.formats.step import WholeGraph
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
@@ -88,12 +88,9 @@ class Placing:
     """an op on another device than the file fixes is refused"""
 
 
-def require_offload(row: Format, options: ReadingOptions, name: str) -> None:
-    """Raise SettingsError where weights shall wait in CPU memory and no runtime of the format does so.
-
-    `name`: the file's.
-    """
+def require_offload(row: Format, options: ReadingOptions) -> None:
+    """Raise SettingsError where weights shall wait in CPU memory and no runtime of the format does so."""
     if options.offload and OFFLOAD not in row.options:
-        what = f"{row.words}: nothing that runs it keeps weights in CPU memory for ops on a GPU"
+        what = "nothing that runs it keeps weights in CPU memory for ops on a GPU"
         allowed = "offload of a PyTorch recording or node-link JSON"
-        raise SettingsError(what, where=shortened(name), allowed=allowed, field=OFFLOAD)
+        raise SettingsError(what, where=row.words, allowed=allowed, field=OFFLOAD)

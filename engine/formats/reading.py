@@ -171,7 +171,7 @@ def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -
 def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
     """Raise SettingsError for options that a format does not have, where its reader does not say so itself."""
     row = format_of(suffix)
-    require_offload(row, options, path.name)
+    require_offload(row, options)
     if row.is_closed:
         given, usual = options.to_json(), AS_IT_IS.to_json()
         others = [name for name in given if given[name] != usual[name] and name not in row.options]

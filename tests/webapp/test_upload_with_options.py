@@ -417,3 +417,22 @@ def test_a_row_from_before_trips_and_sizes_has_none(graph: Graph) -> None:
     Graph.objects.update(options={"reading": reading, "groups": 7, "profile_kind": None})
     graph.refresh_from_db()
     assert graph.own_options == GraphOptions(api.ReadingOptions("serve", 2), 7)
+
+
+def test_weights_may_wait_for_a_node_link_file_and_the_row_says_so(client: Client, project: Project) -> None:
+    assert upload(client, project, {"offload": "on"}, "a.json", node_link()).status_code == 302
+    options = Graph.objects.get().own_options
+    assert options.reading.offload
+    assert options.words == "weights may wait in CPU memory"
+    assert GraphOptions.from_json(options.to_json()) == options
+
+
+@pytest.mark.parametrize(("name", "words"), [("a.pb", "GraphDef"), ("a.onnx", "ONNX model")])
+def test_weights_wait_in_no_other_format(client: Client, project: Project, name: str, words: str) -> None:
+    response = upload(client, project, {"offload": "on"}, name)
+    sentence = (
+        f"{words}: nothing that runs it keeps weights in CPU memory for ops on a GPU; "
+        "allowed: offload of a PyTorch recording or node-link JSON"
+    )
+    assert (response.status_code, response.json()) == (400, {"errors": {"offload": [sentence]}})
+    assert not Graph.objects.exists()

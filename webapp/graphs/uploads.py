@@ -130,7 +130,7 @@ def _check_times(suffix: str, times: IncomingFile | Path | None) -> None:
 
 def _require_options(row: api.Format, options: GraphOptions) -> None:
     """Raise SettingsError for an option that the format does not take, where the engine's check does not."""
-    api.require_offload(row, options.reading, row.words)
+    api.require_offload(row, options.reading)
     given = options.reading.to_json()
     for field, usual in DEFAULT_READING.to_json().items():
         if row.is_closed and given[field] != usual and field not in row.options:

@@ -94,6 +94,19 @@ def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path
     assert two["step_time_us"] == pytest.approx(1500 + 4 * 5.7 + 1000 / 7600)  # the last op does not wait for a rest
 
 
+def test_a_reserve_is_taken_from_each_gpu(graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    placement = tmp_path / "placement.json"
+    placement.write_text(json.dumps({f"op_{index}": "/device:GPU:0" for index in range(5)}))
+    command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(placement)]
+    assert main([*command, "--reserve", "1.5 GiB"]) == 0
+    assert "more than" not in capsys.readouterr().err
+    assert main([*command, "--reserve", "12288MiB"]) == 2
+    assert "reserved_bytes of /device:GPU:0: 12884901888 bytes are reserved" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*command, "--reserve", "much"])
+    assert "'much'; allowed: a size such as 1.5GB or 800MiB" in capsys.readouterr().err
+
+
 def test_methods_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["methods"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -35,8 +35,8 @@ def test_all_of_them() -> None:
     )
     expected = {"a/x": (8, 224, 3), "b": (2, 3), "c": (), "d": ()}
     counts = ("--trips", "a/while=40", "--trips", "b=c=1", "--size", "Where= 0")
-    whole = ReadingOptions("s", 4, expected, {"a/while": 40, "b=c": 1}, {"Where": 0})
-    assert options("--signature", "s", "--batch-size", "4", *shapes, *counts) == whole
+    whole = ReadingOptions("s", 4, expected, {"a/while": 40, "b=c": 1}, {"Where": 0}, offload=True)
+    assert options("--signature", "s", "--batch-size", "4", *shapes, *counts, "--offload") == whole
 
 
 def test_tags_are_those_of_saved_model_cli_and_fetches_are_once_each() -> None:

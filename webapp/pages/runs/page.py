@@ -150,7 +150,7 @@ def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
     for device in cluster["devices"]:
         assert isinstance(device, dict) and isinstance(device["kind"], str)
         kind = device["kind"]
-        memory = {key: device.get(key, 0) for key in ("memory_bytes", "reserved_bytes")}
+        memory: dict[str, api.Json] = {key: device[key] for key in ("memory_bytes", "reserved_bytes") if key in device}
         devices.append({"name": device["name"], "kind": kind, "class": classes.get(kind, kind), **memory})
     return devices
 
