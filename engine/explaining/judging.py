@@ -23,7 +23,7 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
     Raises PlacementError.
     """
     timeline = simulated_step(prepared, cluster, placement)
-    parts = [f"{whose} takes {time_words(timeline.step_time_us)}", *_idle(timeline, cluster)]
+    parts = [f"{whose} takes {time_words(timeline.step_time_us)}", *_idle(prepared, timeline, cluster)]
     missing = timeline.peak_bytes - np.array([device.usable_bytes for device in cluster.devices], dtype=np.int64)
     if (missing > 0).any():
         parts.append(
@@ -50,15 +50,23 @@ def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, placement: Json) -
     ]
 
 
-def _idle(timeline: Timeline, cluster: Cluster) -> list[str]:
-    """The device with ops that idles most, where that is much, and the devices without ops."""
+def _idle(prepared: PreparedGraph, timeline: Timeline, cluster: Cluster) -> list[str]:
+    """The device with ops that idles most, where that is much, the devices without ops, and what waits on them."""
+    waits = prepared.graph.waiting_weights
+    runs = ~waits if len(waits) else np.ones(prepared.graph.op_count, dtype=np.bool_)
     occupied_us = timeline.busy_us + timeline.rest_us + timeline.sending_us
-    is_used = np.bincount(timeline.device_of_op, minlength=len(cluster.devices)) > 0
+    is_used = np.bincount(timeline.device_of_op[runs], minlength=len(cluster.devices)) > 0
+    kept = np.where(runs, 0, prepared.costs.persistent_bytes)
+    waiting_bytes = np.bincount(timeline.device_of_op, kept, len(cluster.devices)).astype(np.int64)
     idle = np.where(is_used, 1 - occupied_us / max(timeline.step_time_us, 1e-9), 0.0)
     most = int(idle.argmax())
     found = [f"{cluster.devices[most].short_name} idles {part_words(float(idle[most]))} of it"]
-    unused = [cluster.devices[device].short_name for device in np.flatnonzero(~is_used).tolist()]
-    return found * bool(idle[most] > LEAST_IDLE) + [f"{', '.join(unused)} without ops"] * bool(unused)
+    holding = [
+        f"{bytes_words(int(waiting_bytes[device]))} of weights wait on {cluster.devices[device].short_name}"
+        for device in np.flatnonzero(~is_used & (waiting_bytes > 0)).tolist()
+    ]
+    unused = [cluster.devices[device].short_name for device in np.flatnonzero(~is_used & (waiting_bytes == 0)).tolist()]
+    return found * bool(idle[most] > LEAST_IDLE) + [f"{', '.join(unused)} without ops"] * bool(unused) + holding
 
 
 def _largest(prepared: PreparedGraph, timeline: Timeline, device: int) -> str:

@@ -29,6 +29,7 @@ from engine.formats.offloading.apart import with_weights_apart
 from engine.graphs.graph import CONTROL
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
+from engine.number_words import bytes_words
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem.making import problem_of
@@ -215,6 +216,9 @@ def test_a_map_read_as_if_cpu_modules_ran_there_is_judged_with_what_accelerate_d
         "CPU memory: to judge that, read the graph with --offload (in the browser: Weights may wait in CPU memory)"
     )
     assert judgement(PLAIN, ONE, device_map).endswith(hint)
-    assert "accelerate" not in judgement(LLAMA, ONE, device_map)
+    head = LLAMA.graph.op_names.index("lm_head/weight")
+    said = judgement(LLAMA, ONE, device_map)
+    assert said.endswith(f"{bytes_words(int(LLAMA.costs.persistent_bytes[head]))} of weights wait on CPU 0")
+    assert "accelerate" not in said and "CPU 0 idles" not in said
     assert "accelerate" not in judgement(PLAIN, ONE, {"": "cpu"})
     assert "accelerate" not in judgement(PLAIN, ONE, {"": 0})
