@@ -158,8 +158,10 @@ test("the verdict compares, names the device that idles most what it waits for, 
     verdict({ ...about, rivals, step: waiting }),
     "35.0 µs: 13 % faster than one device, as fast as Scotch. The step is 25 % above the lower bound. GPU 1 idles 43 % of the step, mostly to wait for stem: 29 % while GPU 0 computes its inputs, 11 % while its inputs are on a link, 3 % after its last op.",
   );
-  const unused = new Step(bytes({ busy_us: [35, 0] }));
-  assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
+  const holding = new Step(bytes({ busy_us: [35, 0] }));
+  assert.match(verdict({ ...about, step: holding }), /GPU 1 runs nothing and holds 7 B/);
+  const peaks = [100, 0].map((bytes) => ({ time_us: 0, bytes, bytes_of_class: [bytes], holdings: 1 }));
+  assert.match(verdict({ ...about, step: new Step(bytes({ busy_us: [35, 0], peaks })) }), /GPU 1 has nothing to do/);
   assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
   assert.equal(
     verdict({ ...about, rivals, step: null, isSaid: true }),

@@ -2,7 +2,7 @@
 
 import { areMany, unusedWords } from "../graph/devices-in-use.js";
 import { ONE_DEVICE } from "../run/placements.js";
-import { cutName, formatAgainst, formatPercent, formatShare, formatTime } from "../ui/format.js";
+import { cutName, formatAgainst, formatBytes, formatPercent, formatShare, formatTime } from "../ui/format.js";
 import { devicesInUse } from "./device-parts.js";
 import { idleOfDevices } from "./step-words.js";
 import { NONE } from "./step.js";
@@ -57,17 +57,19 @@ export function verdict({ name = "", isSaid = false, stepTimeUs, feasible, rival
  * @returns {string} empty if no device that is used idles
  */
 export function waitingWords(step, labels, groupName) {
-  const { busy_us: busy } = step.texts;
+  const { busy_us: busy, peaks } = step.texts;
   const idle = idleOfDevices(step);
   const inUse = areMany(labels.length) ? devicesInUse(step) : busy.map((us) => us > 0);
-  const unused = unusedWords(labels.filter((_, device) => !inUse[device]), labels.length);
+  const holds = (/** @type {number} */ device) => !areMany(labels.length) && !inUse[device] && peaks[device].bytes > 0;
+  const holding = labels.flatMap((label, device) => (holds(device) ? [`${label} runs nothing and holds ${formatBytes(peaks[device].bytes)}`] : []));
+  const unused = unusedWords(labels.filter((_, device) => !inUse[device] && !holds(device)), labels.length);
   const used = idle.filter(({ device, us }) => busy[device] >= LEAST_BUSY * step.stepTimeUs && us >= LEAST_SHARE * step.stepTimeUs);
   const most = used.reduce((/** @type {typeof used[number] | null} */ so, one) => (so && so.us >= one.us ? so : one), null);
   const parts = [];
   if (most) {
     parts.push(`${labels[most.device]} idles ${formatShare(most.us / step.stepTimeUs)} of the step${reasons(step, most, labels, groupName)}`);
   }
-  return [...parts, ...(unused ? [unused] : [])].join("; ");
+  return [...parts, ...holding, ...(unused ? [unused] : [])].join("; ");
 }
 
 /**
