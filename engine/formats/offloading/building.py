@@ -108,6 +108,7 @@ class Changes:
             unknown=_longer(costs.unknown, count),
             flops=_longer(costs.flops, count),
             trips=_longer(costs.trips, count, 1),
+            launches=_longer(costs.launches, count, 1),
             moved_bytes=_longer(costs.moved_bytes, count),
             float_type=_longer(costs.float_type, count),
             type_of_op=_longer(costs.type_of_op, count),

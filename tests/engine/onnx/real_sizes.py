@@ -15,8 +15,8 @@ from engine.graphs.reading_options import ReadingOptions
 from tests.engine.onnx import models
 from tests.engine.onnx.building import stored
 from tests.engine.onnx.cases import Case, cache_of, normal, tokens
+from tests.engine.onnx.placing import DEVICES, ON_THE_CPU, outputs_of, written
 from tests.engine.onnx.reading import read_here
-from tests.engine.onnx.test_placed import DEVICES, ON_THE_CPU, outputs_of, written
 
 LAYERS = 12
 MODELS: dict[str, Case] = {

@@ -3,31 +3,22 @@
 import json
 import runpy
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from numpy.typing import NDArray
 from onnx import ModelProto
 
-from engine.child.parent import no_progress
 from engine.errors import PlacementError
-from engine.formats.format import PLACED_FILE, Placing, SourceFile
-from engine.formats.onnx.writer import write
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from tests.engine.onnx import models
 from tests.engine.onnx.building import stored
 from tests.engine.onnx.cases import CASES, Arrays
+from tests.engine.onnx.placing import DEVICES, ON_THE_CPU, outputs_of, written
 from tests.engine.onnx.reading import read_here
-
-DEVICES = ("/device:GPU:0", "/device:GPU:1", "/device:CPU:0")
-ON_THE_CPU = {"GPU": "CPUExecutionProvider", "CPU": "CPUExecutionProvider"}
 
 
 def placements(graph: PreparedGraph, seed: int) -> dict[str, str]:
@@ -36,26 +27,6 @@ def placements(graph: PreparedGraph, seed: int) -> dict[str, str]:
     together = colocation_classes(graph.graph)
     device = rng.integers(len(DEVICES), size=together.max() + 1)
     return {name: DEVICES[device[each]] for name, each in zip(graph.graph.op_names, together.tolist(), strict=True)}
-
-
-def written(path: Path, placement: Mapping[str, str], suffix: str, options: ReadingOptions) -> Path:
-    """The placed file."""
-    source = SourceFile(path, ".onnx", 2**28, options)
-    folder = path.parent / f"placed{suffix}"
-    folder.mkdir(exist_ok=True)
-    write(source, Placing(placement, suffix, short=False, keep_pins=False), folder, no_progress)
-    return folder / PLACED_FILE
-
-
-def outputs_of(path: Path, inputs: Arrays, settings: str = "") -> list[NDArray[Any]]:
-    """The outputs of a model in ONNX Runtime."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    if settings:
-        options.add_session_config_entry("session.layer_assignment_settings", settings)
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    found: list[NDArray[Any]] = session.run(None, inputs)
-    return found
 
 
 @pytest.fixture(params=list(CASES))
