@@ -15,14 +15,12 @@ PUBLISHED_REST_US = 25.0
 REST_US = 0.0
 """the same of machines of today: on an H200 the second of two copies one way waits for 0.97 of the first, for nothing
 else (docs/results/h200.json)"""
-PEER_LATENCY_US = 2.0
-"""between two GPUs that reach each other's memory. Source: the CUDA sample p2pBandwidthLatencyTest, `P2P=Enabled`, 1.8
-to 2.3 µs over NVLink: https://github.com/NVIDIA/cuda-samples/issues/230"""
 COPY_LATENCY_US = 4.1
-"""over PCIe, to pinned memory of the host or to another GPU. Source: an H200, 3.8 to 5.8 µs (docs/results/h200.json);
-4.1 µs between two GPUs: https://github.com/lukealonso/p2pmark"""
+"""of a copy that a framework launches, whatever the link. Source: an H200, to and from pinned memory of the host, 3.8
+to 5.8 µs (docs/results/h200.json); 4.1 µs between two GPUs over PCIe: https://github.com/lukealonso/p2pmark. The wire of
+NVLink alone takes 2 µs: the CUDA sample p2pBandwidthLatencyTest, https://github.com/NVIDIA/cuda-samples/issues/230"""
 HOST_LATENCY_US = 15.0
-"""between two GPUs through the host's memory. Source: the listing of PEER_LATENCY_US, `P2P=Disabled`, 11 to 20 µs"""
+"""between two GPUs through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
 NETWORK_LATENCY_US = 2 * HOST_LATENCY_US
 """through the memory of both hosts: the adapters' own latency, some µs, is small beside it"""
 PCIE_SHARE = 0.85
@@ -98,7 +96,7 @@ def _pcie(generation: int, gigatransfers: int) -> Link:
 
 def _nvlink(generation: int, megabytes: int, source: str, share: float = NVLINK_SHARE) -> Link:
     """NVLink between two GPUs, of `megabytes` bytes a µs by its specification."""
-    return Link(f"NVLink {generation}", round(share * megabytes), PEER_LATENCY_US, source)
+    return Link(f"NVLink {generation}", round(share * megabytes), COPY_LATENCY_US, source)
 
 
 PCIE_3, PCIE_4, PCIE_5 = _pcie(3, 8), _pcie(4, 16), _pcie(5, 32)
@@ -107,7 +105,7 @@ NVLINK_2 = _nvlink(2, 25_000, "NVIDIA WP-08608-001: 50 GB/s a link, both directi
 NVSWITCH_A100 = _nvlink(3, 300_000, "NVIDIA A100 data sheet: 600 GB/s, both directions")
 NVSWITCH_H100 = _nvlink(4, 450_000, "NVIDIA H100 data sheet: 900 GB/s, both directions")
 NVSWITCH_B200 = _nvlink(5, 900_000, "NVIDIA HGX B200 data sheet: 1.8 TB/s, both directions")
-INFINITY = Link("Infinity Fabric", 64_000.0, PEER_LATENCY_US, "AMD MI300X data sheet: 128 GB/s a link, both directions")
+INFINITY = Link("Infinity Fabric", 64_000.0, COPY_LATENCY_US, "AMD MI300X data sheet: 128 GB/s a link, both directions")
 
 P2_8XLARGE = Host(
     "Amazon EC2 p2.8xlarge",
