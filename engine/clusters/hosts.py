@@ -17,8 +17,8 @@ REST_US = 0.0
 else (docs/results/h200.json)"""
 COPY_LATENCY_US = 4.1
 """of a copy that a framework launches, whatever the link. Source: an H200, to and from pinned memory of the host, 3.8
-to 5.8 µs (docs/results/h200.json); 4.1 µs between two GPUs over PCIe: https://github.com/lukealonso/p2pmark. The wire of
-NVLink alone takes 2 µs: the CUDA sample p2pBandwidthLatencyTest, https://github.com/NVIDIA/cuda-samples/issues/230"""
+to 5.8 µs (docs/results/h200.json); 4.1 µs between two GPUs over PCIe: https://github.com/lukealonso/p2pmark. The wire
+of NVLink alone takes 2 µs: the CUDA sample p2pBandwidthLatencyTest, https://github.com/NVIDIA/cuda-samples/issues/230"""
 HOST_LATENCY_US = 15.0
 """between two GPUs through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
 NETWORK_LATENCY_US = 2 * HOST_LATENCY_US
