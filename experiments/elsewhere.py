@@ -244,7 +244,7 @@ def page(rows: Sequence[Mapping[str, Any]], made: str) -> str:
         "# PyTorch models: what other tools do, and Auto",
         "For those who place a model with `device_map`, equal stages or a memory budget today.",
         f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}. Step times are simulated, op times follow from operations\n"
-        "and bytes at the full figures of the kinds, so compare columns, not machines. Each rule has its own\n"
+        "and bytes at what ops of their types reach, so compare columns, not machines. Each rule has its own\n"
         f"placement alone; Auto has {EVALUATIONS:,} evaluations, seed 0. Steps of one batch: micro-batches in flight\n"
         "would keep all devices at work, which these times do not show. A time with * does not fit in memory.",
     ]

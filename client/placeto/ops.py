@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 Output = tuple[int, int]
 """an output of an op: the op's number, and which output"""
 Buffer = Output | str | None
-"""the memory of an output: its own, that of another op's output, or `persistent`"""
+"""the memory of an output: its own, that of another op's output, `persistent`, or `step`: its own, there throughout"""
 Shapes = tuple[tuple[int, ...], ...]
 """the lengths of tensors, those of one number left out"""
 

@@ -1,11 +1,14 @@
 """The machines in which devices usually stand: their links, each with its source.
 
 A link's bandwidth is that of one direction: what transfers reach of the figure in its specification or data sheet, as
-measured on the same generation or the nearest one. A latency is the time of a transfer of almost no bytes. After a
+measured on the same generation or the nearest one. A latency is the time of a transfer of almost no bytes, the launch
+of what it waits for included. After a
 transfer a link of today rests no longer (`REST_US`); those of the published simulator do.
 """
 
 from dataclasses import dataclass, replace
+
+from engine.clusters.shares import OP_REST_ON_H200_US
 
 GBIT = 125
 """bytes a µs of one Gb/s"""
@@ -15,13 +18,17 @@ PUBLISHED_REST_US = 25.0
 REST_US = 0.0
 """the same of machines of today: on an H200 the second of two copies one way waits for 0.97 of the first, for nothing
 else (docs/results/h200.json)"""
-COPY_LATENCY_US = 4.1
-"""of a copy that a framework launches, whatever the link. Source: an H200, to and from pinned memory of the host, 3.8
-to 5.8 µs (docs/results/h200.json); 4.1 µs between two GPUs over PCIe: https://github.com/lukealonso/p2pmark. The wire
-of NVLink alone takes 2 µs: the CUDA sample p2pBandwidthLatencyTest, https://github.com/NVIDIA/cuda-samples/issues/230"""
-HOST_LATENCY_US = 15.0
-"""between two GPUs through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
-NETWORK_LATENCY_US = 2 * HOST_LATENCY_US
+COPY_US = 4.1
+"""of a copy of almost no bytes, whatever the link. Source: an H200, to and from pinned memory of the host: 3.8 to 5.8
+µs (docs/results/h200.json); 4.1 µs between two GPUs by PCIe: https://github.com/lukealonso/p2pmark. The wire of NVLink
+alone takes 2 µs: the CUDA sample p2pBandwidthLatencyTest, https://github.com/NVIDIA/cuda-samples/issues/230"""
+THROUGH_HOST_US = 15.0
+"""the same between two GPUs through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
+COPY_LATENCY_US = COPY_US + OP_REST_ON_H200_US
+"""of a transfer: the op before it, which the receiver waits for, is launched as every op. A device's own next op waits
+for that launch too, in the device's rest; so no step gets shorter by sending what could stay"""
+HOST_LATENCY_US = THROUGH_HOST_US + OP_REST_ON_H200_US
+NETWORK_LATENCY_US = 2 * THROUGH_HOST_US + OP_REST_ON_H200_US
 """through the memory of both hosts: the adapters' own latency, some µs, is small beside it"""
 PCIE_SHARE = 0.85
 """of PCIe's figure. Source: an H200, 53.5 of 63.0 GB/s (docs/results/h200.json); 54.3 between two GPUs (p2pmark)"""

@@ -189,7 +189,7 @@ def _ops_of_rows(graph: ComputationGraph, stats: StepStats) -> NDArray[np.int64]
     found = sum(_op(name, index_of_name) >= 0 for name in names)
     if found == 0 or found < LEAST_SHARE * len(names):
         what = f"the run is of another graph: {found} of its {len(names)} measured ops are in this one"
-        raise GraphError(what, allowed="RunMetadata of a run of this graph", field="run_metadata")
+        raise GraphError(what, allowed="measured times of a run of this graph", field="run_metadata")
     return op_of_row
 
 

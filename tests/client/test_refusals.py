@@ -105,6 +105,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer="adam"),
         "optimizer is a class or a function of the parameters; here it is 'adam'",
     ),
+    "an optimizer of another model": (
+        lambda: placeto.record(
+            nn.Linear(4, 4), X, loss=models.total, optimizer=torch.optim.SGD(nn.Linear(4, 4).parameters(), lr=0.1)
+        ),
+        "the optimizer is of other parameters than the model's: make it of model.parameters()",
+    ),
     "an optimizer that is none": (
         lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer=list),
         "optimizer(parameters) gives a torch.optim.Optimizer; here list",

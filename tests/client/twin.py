@@ -44,13 +44,16 @@ def peak_bytes(recording: Recording) -> int:
     memory: dict[tuple[str, int], tuple[str, int] | None] = {}
     sizes: dict[tuple[str, int], int] = {}
     last: dict[tuple[str, int], str] = {}
+    whole_step = 0
     for node in recording.nodes:
         for output, buffer in enumerate(buffers_of(node)):
             own = (node["id"], output)
             if buffer is None:
                 memory[own], sizes[own], last[own] = own, node["output_bytes"][output], node["id"]
             else:
-                memory[own] = None if buffer == "persistent" else memory[buffer[0], buffer[1]]
+                lasts = buffer in ("persistent", "step")
+                whole_step += node["output_bytes"][output] * (buffer == "step")
+                memory[own] = None if lasts else memory[buffer[0], buffer[1]]
     for edge in recording.edges:  # in the order of their targets
         held = None if edge["output"] is None else memory[edge["source"], edge["output"]]
         if held is not None:
@@ -58,7 +61,7 @@ def peak_bytes(recording: Recording) -> int:
     freed: dict[str, int] = {}
     for held, name in last.items():
         freed[name] = freed.get(name, 0) + sizes[held]
-    live = sum(node.get("persistent_bytes", 0) for node in recording.nodes)
+    live = whole_step + sum(node.get("persistent_bytes", 0) for node in recording.nodes)
     most = live
     for node in recording.nodes:
         live += sum(sizes.get((node["id"], output), 0) for output in range(len(node["output_bytes"])))

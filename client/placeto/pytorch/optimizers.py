@@ -54,6 +54,9 @@ def _updates_together(optimizer: torch.optim.Optimizer) -> bool:
 
 def _twin(optimizer: torch.optim.Optimizer, fakes: Fakes) -> torch.optim.Optimizer:
     """The same optimizer with fakes in place of its parameters, and without state."""
+    for group in optimizer.param_groups:
+        if not all(map(fakes.known, group["params"])):
+            raise RecordingError("the optimizer is of other parameters than the model's: make it of model.parameters()")
     twin: torch.optim.Optimizer = object.__new__(type(optimizer))
     twin.__dict__.update(optimizer.__dict__)
     twin.param_groups = [

@@ -79,7 +79,17 @@ class _Step:
                     self._train(arguments, keywords)
                 else:
                     with torch.no_grad(), self.tape:
-                        self.model(*arguments, **keywords)
+                        returned = self.model(*arguments, **keywords)
+                    self._hold(returned)
+
+    def _hold(self, returned: Any) -> None:
+        """What the model returns is there when the step ends, though no op reads it."""
+        for tensor in tensors_in(_leaves(returned), []):
+            output = self.tape.holder(tensor)
+            if output is not None:
+                number, place = _root(self.tape.ops, output)
+                if self.tape.ops[number].buffers[place] is None:
+                    self.tape.ops[number].buffers[place] = "step"
 
     def _train(self, arguments: Any, keywords: Any) -> None:
         with torch.enable_grad():
@@ -229,14 +239,30 @@ class _Step:
 
 def _keep(ops: list[Op], output: Output) -> None:
     """Makes the memory of an output one that lasts."""
-    number, place = output
-    buffer = ops[number].buffers[place]
-    while isinstance(buffer, tuple):
-        number, place = buffer
-        buffer = ops[number].buffers[place]
-    if buffer is None:
+    number, place = _root(ops, output)
+    if ops[number].buffers[place] is None:
         ops[number].buffers[place] = "persistent"
         ops[number].persistent_bytes += ops[number].output_bytes[place]
+
+
+def _root(ops: list[Op], output: Output) -> Output:
+    """The output whose memory it is."""
+    number, place = output
+    while isinstance(buffer := ops[number].buffers[place], tuple):
+        number, place = buffer
+    return number, place
+
+
+def _leaves(returned: Any, depth: int = 3) -> list[Any]:
+    """What a model returns, and what objects in it hold, such as caches of keys and values."""
+    found: list[Any] = []
+    for leaf in torch.utils._pytree.tree_leaves(returned):
+        held = getattr(leaf, "__dict__", None)
+        if isinstance(leaf, torch.Tensor) or not held or not depth:
+            found.append(leaf)
+        else:
+            found += _leaves(list(held.values()), depth - 1)
+    return found
 
 
 def _loss_paths() -> Iterator[str]:

@@ -67,7 +67,8 @@ class _Signature:
         self.pointwise = torch.Tag.pointwise in func.tags or _is_pointwise(self.name)
         infos = [returned.alias_info for returned in func._schema.returns]
         self.view = bool(infos) and all(info is not None and not info.is_write for info in infos)
-        self.composite = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
+        self.composite = _has_kernel(func, "CompositeImplicitAutograd") and not _has_kernel(func, "CPU")
+        """whether the op runs as others on every device; one with a kernel on a CPU has one on GPUs too"""
 
     def writes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> list[torch.Tensor]:
         """The tensors that the op changes."""
@@ -76,6 +77,10 @@ class _Signature:
             value = arguments[position] if position < len(arguments) else keywords.get(name)
             tensors_in((value,), found)
         return found
+
+
+def _has_kernel(func: Any, key: str) -> bool:
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
 
 
 def _is_pointwise(name: str) -> bool:
@@ -240,8 +245,11 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         op.controls = sorted(before - direct)
 
     def _wait(self, op: Op) -> None:
-        """Lets an op that starts something in a pass wait for the one before it."""
+        """Lets an op that starts something in a pass wait for the one before it, and those of a module's backward pass
+        run in turn: PyTorch launches all of them before another device can take what one of them gives."""
         before = {source for source, _ in op.sources}
+        if self.phase == "backward" and self._latest is not None and self.ops[self._latest].path == op.path:
+            op.controls = sorted({*op.controls, self._latest} - before)
         if self._waits and self._latest is not None and self._started.isdisjoint({*before, *op.controls}):
             op.controls = sorted({*op.controls, self._latest} - before)
         self._latest = len(self.ops) - 1
@@ -304,6 +312,8 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         op.bytes_accessed = bytes_accessed(signature.name, reads, written, made)
         shapes = (tuple(tensor.shape) for tensor in reads)
         op.input_shapes = tuple(shape for shape in shapes if shape)
+        if op.flops and signature.name in PRODUCTS and any(tensor.is_complex() for tensor in reads):
+            op.flops *= 4  # a complex multiply-add is four real ones
         op.dtype = _arithmetic(reads, made)
         if op.dtype == "float32" and signature.name in PRODUCTS and _may_round(signature.name):
             op.dtype = "tensorfloat32"

@@ -10,6 +10,7 @@ from engine.costs.costs import (
     ANY_KIND,
     OWN_BUFFER,
     PERSISTENT_BUFFER,
+    STEP_BUFFER,
     Costs,
     CostSource,
     no_counts,
@@ -21,7 +22,7 @@ from engine.costs.unknown import Unknown
 from engine.errors import CostError, GraphError
 from engine.formats.node_link.node import NodeOp
 from engine.formats.node_link.values import MOST_BYTES_IN_ALL, place_of
-from engine.formats.node_link.work import PERSISTENT, NodeWork
+from engine.formats.node_link.work import PERSISTENT, WHOLE_STEP, NodeWork
 
 NO_WORK = NodeWork(0, 0, 0, {})
 
@@ -132,6 +133,8 @@ def _buffers(
         for output, buffer in enumerate(op.buffers):
             if buffer == PERSISTENT:
                 found[offset[index] + output] = PERSISTENT_BUFFER
+            elif buffer == WHOLE_STEP:
+                found[offset[index] + output] = STEP_BUFFER
             elif buffer is not None:
                 source = index_of_name.get(buffer[0], -1)
                 if (source, index, buffer[1]) not in edges:

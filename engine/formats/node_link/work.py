@@ -27,8 +27,10 @@ FLOAT_TYPE_OF: Mapping[str, FloatType] = {
 }
 """`dtype` → the type at whose peak it runs; kinds that are faster with a byte an element have no figures for it yet"""
 PERSISTENT: Final = "persistent"
-Buffer: TypeAlias = Literal["persistent"] | tuple[str, int] | None
-"""of an output: its op's persistent memory, the output of an op that it passes on, or None: memory of its own"""
+WHOLE_STEP: Final = "step"
+Buffer: TypeAlias = Literal["persistent", "step"] | tuple[str, int] | None
+"""of an output: its op's persistent memory, memory of its own that is there the whole step, the output of an op that it
+passes on, or None: memory of its own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +122,11 @@ def read_buffers(node: NodeJson, where: str, outputs: int) -> tuple[Buffer, ...]
 
 
 def _buffer(value: Json, where: str) -> Buffer:
-    if value is None or value == PERSISTENT:
+    if value is None or value in (PERSISTENT, WHOLE_STEP):
         return cast(Buffer, value)
     is_pair = isinstance(value, list) and len(value) == len(("id", "output"))
     if not is_pair or not isinstance(cast(list[Json], value)[0], str | int):
-        raise wrong(value, where, 'null, "persistent" or [id, output]')
+        raise wrong(value, where, 'null, "persistent", "step" or [id, output]')
     source, output = cast(list[Json], value)
     if isinstance(output, bool) or not isinstance(output, int) or output < 0:
         raise GraphError("no such output", where=where, allowed="[id, output] of an input of the op", field="file")

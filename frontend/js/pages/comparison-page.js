@@ -9,7 +9,7 @@ import { SERVER_UPDATED } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
 import { find } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
-import { closeMenus } from "../ui/menu.js";
+import { tendMenus } from "../ui/menu.js";
 import { shareLinks } from "../ui/share.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
@@ -99,7 +99,7 @@ function works(state) {
 }
 
 fillNumbers(document);
-closeMenus(document);
+tendMenus(document);
 shareLinks(document);
 watchDownloads(document);
 watchRows(document, undefined, () => undefined);

@@ -35,7 +35,7 @@ import { TryIt } from "../step/try-it.js";
 import { Announcer } from "../ui/announcer.js";
 import { find, setText } from "../ui/dom.js";
 import { keySheet } from "../ui/key-sheet.js";
-import { closeMenus } from "../ui/menu.js";
+import { tendMenus } from "../ui/menu.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { post, showFailure } from "../ui/server.js";
 import { shareLinks } from "../ui/share.js";
@@ -228,7 +228,7 @@ class RunPage {
 async function main() {
   const root = find(document, "[data-page=run]", HTMLElement);
   fillNumbers(document);
-  closeMenus(document);
+  tendMenus(document);
   keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
   shareLinks(document, whyNoLink);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));

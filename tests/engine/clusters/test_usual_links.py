@@ -58,22 +58,22 @@ def test_every_kind_stands_in_a_machine_whose_links_get_slower_outwards() -> Non
 
 def test_a_cpu_is_reached_over_the_board() -> None:
     cluster = parse_cluster("2xA100+cpu")
-    assert link(cluster, 0, 1) == (250.5, 4.1)
-    assert link(cluster, 0, 2) == link(cluster, 2, 0) == (26.782, 4.1)
+    assert link(cluster, 0, 1) == (250.5, 9.6)
+    assert link(cluster, 0, 2) == link(cluster, 2, 0) == (26.782, 9.6)
 
 
 def test_devices_that_do_not_fit_one_machine_are_joined_by_the_network() -> None:
     cluster = parse_cluster("10xA100+cpu")
-    assert link(cluster, 0, 7) == link(cluster, 8, 9) == (250.5, 4.1)
-    assert link(cluster, 7, 8) == link(cluster, 9, 0) == (25, 30)
-    assert link(cluster, 10, 8) == (25, 30), "the CPU is in the first machine"
-    assert link(parse_cluster("2xM2"), 0, 1) == (1.25, 30)
+    assert link(cluster, 0, 7) == link(cluster, 8, 9) == (250.5, 9.6)
+    assert link(cluster, 7, 8) == link(cluster, 9, 0) == (25, 35.5)
+    assert link(cluster, 10, 8) == (25, 35.5), "the CPU is in the first machine"
+    assert link(parse_cluster("2xM2"), 0, 1) == (1.25, 35.5)
 
 
 def test_kinds_that_differ_share_a_machine_and_the_slower_board() -> None:
-    assert link(parse_cluster("RTX3090+RTX5090"), 0, 1) == pytest.approx((18.7474, 15)), "through the host's memory"
-    assert link(parse_cluster("2xK80+2xV100"), 1, 2) == (7.6, 15)
-    assert link(parse_cluster("2xK80+2xV100"), 2, 3) == (23.95, 4.1)
+    assert link(parse_cluster("RTX3090+RTX5090"), 0, 1) == pytest.approx((18.7474, 20.5)), "through the host's memory"
+    assert link(parse_cluster("2xK80+2xV100"), 1, 2) == (7.6, 20.5)
+    assert link(parse_cluster("2xK80+2xV100"), 2, 3) == (23.95, 9.6)
 
 
 def test_json_without_links_has_those_of_the_shorthand_and_json_with_links_its_own() -> None:
@@ -81,7 +81,7 @@ def test_json_without_links_has_those_of_the_shorthand_and_json_with_links_its_o
     bare = parse_cluster(json.dumps({"devices": devices}))
     assert cluster_to_json(bare) == cluster_to_json(parse_cluster("2xA100"))
     slower = parse_cluster(json.dumps({"devices": devices, "links": {"bandwidth_bytes_per_us": 7600}}))
-    assert link(slower, 0, 1) == (7.6, 4.1)
+    assert link(slower, 0, 1) == (7.6, 9.6)
 
 
 def test_a_stored_cluster_keeps_its_links_whatever_the_catalogue_says_now() -> None:
@@ -103,4 +103,4 @@ def test_a_stored_cluster_keeps_its_links_whatever_the_catalogue_says_now() -> N
     assert cluster_to_json(parse_cluster(json.dumps(stored))) == stored
     whole = cluster_to_json(parse_cluster("2xV100"))
     assert whole.keys() == stored.keys()
-    assert whole["links"] == {**links, "bandwidth_bytes_per_us": 23950.0, "latency_us": 4.1, "rest_us": 0.0}
+    assert whole["links"] == {**links, "bandwidth_bytes_per_us": 23950.0, "latency_us": 9.6, "rest_us": 0.0}
