@@ -3,18 +3,21 @@
 import numpy as np
 
 from engine.clusters.cluster import Cluster
+from engine.errors import shortened
 from engine.events import Json
 from engine.explaining.verdict import shortage_words
-from engine.formats.modules.device_map import is_device_map, main_of_map
+from engine.formats.modules.device_map import is_device_map, main_of_map, modules_without_ops
 from engine.graphs.graph import FORWARD
 from engine.graphs.origin import TORCH
-from engine.number_words import bytes_words, part_words, time_words
+from engine.number_words import bytes_words, counted, part_words, time_words
 from engine.placement_files import simulated_step
 from engine.prepared import PreparedGraph
 from engine.simulator import Timeline
 
 LEAST_IDLE = 0.05
 """share of the step from which on a device's waiting is worth saying"""
+PATHS_SHOWN = 3
+"""paths of a map that place nothing"""
 
 
 def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose: str = "this placement") -> str:
@@ -30,6 +33,7 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
             f"it needs {shortage_words(missing, cluster)}{_largest(prepared, timeline, int(missing.argmax()))}"
         )
     parts += _of_accelerate(prepared, cluster, placement)
+    parts += _astray(prepared, placement)
     return "; ".join(parts)
 
 
@@ -48,6 +52,16 @@ def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, placement: Json) -
         f"modules on cpu run there, as with placeto.apply; accelerate runs them on {runs_on}, their weights waiting in "
         "CPU memory: to judge that, read the graph with --offload (in the browser: Weights may wait in CPU memory)"
     ]
+
+
+def _astray(prepared: PreparedGraph, placement: Json) -> list[str]:
+    """The paths of a device map that place nothing."""
+    if prepared.origin.framework != TORCH or not is_device_map(placement):
+        return []
+    assert isinstance(placement, dict)
+    paths = modules_without_ops(prepared, placement)
+    some = ", ".join(map(shortened, paths[:PATHS_SHOWN])) + ", …" * (len(paths) > PATHS_SHOWN)
+    return [f"no op lies in {counted(len(paths), 'module')} of the map: {some}"] if paths else []
 
 
 def _idle(prepared: PreparedGraph, timeline: Timeline, cluster: Cluster) -> list[str]:

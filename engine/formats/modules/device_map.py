@@ -131,6 +131,16 @@ def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mappin
     return completed(prepared.graph, found)
 
 
+def modules_without_ops(prepared: PreparedGraph, device_map: Mapping[str, Json]) -> list[str]:
+    """The paths of a map in which no op of the graph lies: of modules that a step does not call, or misspelt ones."""
+    known = {
+        path_of(parts[:depth])
+        for parts in set(filter(None, module_paths(prepared.graph, prepared.origin.beside)))
+        for depth in range(len(parts) + 1)
+    }
+    return [path for path in device_map if path and path not in known]
+
+
 def completed(graph: ComputationGraph, found: NDArray[np.int32]) -> NDArray[np.int32]:
     """`found`, [ops], with a device in place of each `UNPLACED`: that of the op's unit, else where its data is.
 
