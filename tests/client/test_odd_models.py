@@ -1,5 +1,6 @@
 """What people's models and optimizers do beside layers in a row, each recorded whole."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -263,3 +264,27 @@ def test_a_recording_says_by_what_a_trace_is_matched() -> None:
     assert shapes["0/0/addmm"] == ((6,), (4, 8), (8, 6))
     assert shapes["0/3/backward_mm_1"] == ((2, 4), (4, 6))
     assert {node["id"] for node in recording.nodes if node["bytes_accessed"]} == shapes.keys()
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    words: Tensor
+    more: dict[str, Tensor]
+
+
+def test_tensors_in_a_dataclass_are_inputs() -> None:
+    class Reads(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, batch: Batch) -> Tensor:
+            return self.linear(batch.words) + batch.more["mask"]
+
+    words = torch.zeros(2, 4)
+    recording = placeto.record(Reads(), (Batch(words, {"mask": torch.zeros(2, 4)}),))
+    inputs = [node for node in recording.nodes if node["type"] == "input"]
+    assert [node["output_bytes"] for node in inputs] == [[32], [32]]
+    assert not [node for node in recording.nodes if node["type"] == "constant"]
+    assert sum(node.get("persistent_bytes", 0) for node in recording.nodes) == (4 * 4 + 4) * 4
+    assert type(words) is Tensor

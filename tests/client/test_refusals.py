@@ -105,6 +105,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer="adam"),
         "optimizer is a class or a function of the parameters; here it is 'adam'",
     ),
+    "several optimizers": (
+        lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer=[torch.optim.SGD, torch.optim.Adam]),
+        "one optimizer is recorded: parameters with options of their own go into it as groups",
+    ),
+    "a class of which there is no module": (
+        lambda: placeto.record(nn.Sequential(nn.Linear(4, 4)), X, no_split=["Linaer"]),
+        "no_split names a class of which the model has no module: Linaer",
+    ),
     "an optimizer of another model": (
         lambda: placeto.record(
             nn.Linear(4, 4), X, loss=models.total, optimizer=torch.optim.SGD(nn.Linear(4, 4).parameters(), lr=0.1)

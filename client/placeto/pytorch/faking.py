@@ -1,5 +1,7 @@
 """A model without its weights: fake tensors in place of its own, for as long as a step is recorded."""
 
+import copy
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -85,8 +87,18 @@ class Fakes:
         return self.of(value) if isinstance(value, torch.Tensor) and self.known(value) else value
 
     def inside(self, values: Any) -> Any:
-        """Lists, tuples and dicts with the fakes of the tensors in them."""
-        return pytree.tree_map_only(torch.Tensor, self.of, values)
+        """Lists, tuples, dicts and dataclasses with the fakes of the tensors in them."""
+        return pytree.tree_map(self._inside_leaf, values)
+
+    def _inside_leaf(self, leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return self.of(leaf)
+        if not _is_dataclass(leaf):
+            return leaf
+        made = copy.copy(leaf)
+        for field in dataclasses.fields(leaf):
+            object.__setattr__(made, field.name, self.inside(getattr(leaf, field.name)))
+        return made
 
     @contextmanager
     def swapped_in(self, model: torch.nn.Module) -> Iterator[None]:
@@ -122,6 +134,21 @@ class Fakes:
                 module.__dict__[name] = self._known_fake(value)
             elif type(value) in (list, tuple) and any(isinstance(item, torch.Tensor) for item in value):
                 module.__dict__[name] = type(value)(map(self._known_fake, value))
+
+
+def leaves_of(values: Any) -> list[Any]:
+    """What lies in lists, tuples, dicts and dataclasses."""
+    found: list[Any] = []
+    for leaf in pytree.tree_leaves(values):
+        if _is_dataclass(leaf):
+            found += leaves_of([getattr(leaf, field.name) for field in dataclasses.fields(leaf)])
+        else:
+            found.append(leaf)
+    return found
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def _has_small_known_values(tensor: torch.Tensor) -> bool:

@@ -24,6 +24,8 @@ def made_optimizer(given: Any, model: torch.nn.Module, fakes: Fakes) -> tuple[to
     Raises:
         RecordingError: Nothing of these, or one whose step needs a closure.
     """
+    if isinstance(given, (list, tuple)):
+        raise RecordingError("one optimizer is recorded: parameters with options of their own go into it as groups")
     if isinstance(given, torch.optim.Optimizer):
         optimizer = _twin(given, fakes)
     elif callable(given):

@@ -13,7 +13,7 @@ from placeto.errors import RecordingError
 from placeto.ops import BUFFER, INPUT, PARAMETER, STATE, Op, Output
 from placeto.pytorch.devices import one_device
 from placeto.pytorch.failures import told
-from placeto.pytorch.faking import Fakes
+from placeto.pytorch.faking import Fakes, leaves_of
 from placeto.pytorch.modules import Modules
 from placeto.pytorch.optimizers import made_optimizer
 from placeto.pytorch.tape import Tape, tensors_in
@@ -37,9 +37,9 @@ def record_step(
 ) -> Recording:
     """See `placeto.record`."""
     model = unwrapped(model)
+    whole = _kept_whole(model, no_split)
     step = _Step(model, loss, optimizer, accumulate)
     step.run(inputs, after)
-    whole = _kept_whole(model, no_split)
     return step.recording(name or type(model).__name__, batch, whole)
 
 
@@ -176,7 +176,7 @@ class _Step:
         names = _parameter_names(self.model.forward)
         names += [f"input_{place}" for place in range(len(names), len(arguments))]
         for name, value in (*zip(names, arguments, strict=False), *keywords.items()):
-            leaves = tensors_in(torch.utils._pytree.tree_leaves(value), [])
+            leaves = tensors_in(leaves_of(value), [])
             for number, tensor in enumerate(leaves):
                 if self.tape.holder(tensor) is None:
                     whole = escaped(name) if len(leaves) == 1 else f"{escaped(name)}/{number}"
@@ -256,7 +256,7 @@ def _root(ops: list[Op], output: Output) -> Output:
 def _leaves(returned: Any, depth: int = 3) -> list[Any]:
     """What a model returns, and what objects in it hold, such as caches of keys and values."""
     found: list[Any] = []
-    for leaf in torch.utils._pytree.tree_leaves(returned):
+    for leaf in leaves_of(returned):
         held = getattr(leaf, "__dict__", None)
         if isinstance(leaf, torch.Tensor) or not held or not depth:
             found.append(leaf)
@@ -293,5 +293,9 @@ def _parameter_names(function: Any) -> list[str]:
 def _kept_whole(model: torch.nn.Module, no_split: Collection[str] | None) -> set[str]:
     """Names of the classes whose modules are not split: those given, else those that the model and its parts name."""
     if no_split is not None:
-        return {no_split} if isinstance(no_split, str) else set(no_split)
+        wanted = {no_split} if isinstance(no_split, str) else set(no_split)
+        unknown = sorted(wanted - {type(module).__name__ for module in model.modules()})
+        if unknown:
+            raise RecordingError(f"no_split names a class of which the model has no module: {unknown[0]}")
+        return wanted
     return {name for module in model.modules() for name in getattr(module, "_no_split_modules", None) or ()}
