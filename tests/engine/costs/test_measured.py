@@ -135,15 +135,15 @@ def test_people_read_what_was_measured_where(tmp_path: Path) -> None:
             [device(CPU, stats("x", 1), stats("y", 1), stats("a", 1), stats("x/_3", 1))],
             None,
             GraphError,
-            "the run is of another graph: 1 of its 3 measured ops are in this one; allowed: RunMetadata of a run of "
-            "this graph",
+            "the run is of another graph: 1 of its 3 measured ops are in this one; allowed: measured times of a run "
+            "of this graph",
         ),
         (
             [device(CPU, stats("_SOURCE", 1))],
             None,
             GraphError,
-            "the run is of another graph: 0 of its 0 measured ops are in this one; allowed: RunMetadata of a run of "
-            "this graph",
+            "the run is of another graph: 0 of its 0 measured ops are in this one; allowed: measured times of a run "
+            "of this graph",
         ),
         (
             [device(CPU, stats("a", 1))],
