@@ -173,6 +173,11 @@ class Cluster:
     def device_count(self) -> int:
         return len(self.devices)
 
+    @property
+    def usable_bytes(self) -> NDArray[np.int64]:
+        """[devices] the memory of each that a step may take."""
+        return np.array([device.usable_bytes for device in self.devices], dtype=np.int64)
+
     def op_rest_us_on(self, kind: str) -> float:
         """The rest of a device of `kind` after each op of non-zero time."""
         return self.op_rest_of_kind.get(kind, self.op_rest_us)

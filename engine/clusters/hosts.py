@@ -1,9 +1,8 @@
 """The machines in which devices usually stand: their links, each with its source.
 
 A link's bandwidth is that of one direction: what transfers reach of the figure in its specification or data sheet, as
-measured on the same generation or the nearest one. A latency is the time of a transfer of almost no bytes, the launch
-of what it waits for included. After a
-transfer a link of today rests no longer (`REST_US`); those of the published simulator do.
+measured on the same generation or the nearest one. A latency is the time of a transfer of almost no bytes, with the
+launch of the op that sends. After a transfer links of the published simulator rest, those of today do not (`REST_US`).
 """
 
 from dataclasses import dataclass, replace

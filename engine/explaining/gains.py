@@ -36,7 +36,7 @@ def gains_of(
     `members` [groups] are the places in `placement` that move with a group; `moves` [moved groups, devices] is true for
     the moves to simulate.
     """
-    memory_bytes = np.array([device.usable_bytes for device in simulator.cluster.devices], dtype=np.int64)
+    memory_bytes = simulator.cluster.usable_bytes
     devices = simulator.cluster.device_count
     step_time_us = np.full((len(groups), devices), np.nan)
     missing_bytes = np.full((len(groups), devices), -1, dtype=np.int64)

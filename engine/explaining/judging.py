@@ -1,5 +1,7 @@
 """What a given placement is worth, in one line: its step, the device that waits most, and what does not fit."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from engine.clusters.cluster import Cluster
@@ -8,7 +10,6 @@ from engine.events import Json
 from engine.explaining.verdict import shortage_words
 from engine.formats.modules.device_map import is_device_map, main_of_map, modules_without_ops
 from engine.graphs.graph import FORWARD
-from engine.graphs.origin import TORCH
 from engine.number_words import bytes_words, counted, part_words, time_words
 from engine.placement_files import simulated_step
 from engine.prepared import PreparedGraph
@@ -27,25 +28,25 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
     """
     timeline = simulated_step(prepared, cluster, placement)
     parts = [f"{whose} takes {time_words(timeline.step_time_us)}", *_idle(prepared, timeline, cluster)]
-    missing = timeline.peak_bytes - np.array([device.usable_bytes for device in cluster.devices], dtype=np.int64)
+    missing = timeline.peak_bytes - cluster.usable_bytes
     if (missing > 0).any():
         parts.append(
             f"it needs {shortage_words(missing, cluster)}{_largest(prepared, timeline, int(missing.argmax()))}"
         )
-    parts += _of_accelerate(prepared, cluster, placement)
-    parts += _astray(prepared, placement)
+    if prepared.origin.is_recording and isinstance(placement, dict) and is_device_map(placement):
+        parts += _of_accelerate(prepared, cluster, placement)
+        parts += _astray(prepared, placement)
     return "; ".join(parts)
 
 
-def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> list[str]:
+def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, device_map: Mapping[str, Json]) -> list[str]:
     """What accelerate does with a device map's modules on `cpu`, where the graph was read as if they ran there."""
     graph = prepared.graph
     is_read_so = len(graph.waiting_weights) > 0 or bool(np.any(graph.phase > FORWARD))
-    if is_read_so or prepared.origin.framework != TORCH or not is_device_map(placement):
+    if is_read_so or "cpu" not in device_map.values():
         return []
-    assert isinstance(placement, dict)
-    main = main_of_map(cluster, placement)
-    if main is None or "cpu" not in placement.values():
+    main = main_of_map(cluster, device_map)
+    if main is None:
         return []
     runs_on = cluster.devices[main].short_name
     return [
@@ -54,14 +55,11 @@ def _of_accelerate(prepared: PreparedGraph, cluster: Cluster, placement: Json) -
     ]
 
 
-def _astray(prepared: PreparedGraph, placement: Json) -> list[str]:
+def _astray(prepared: PreparedGraph, device_map: Mapping[str, Json]) -> list[str]:
     """The paths of a device map that place nothing."""
-    if prepared.origin.framework != TORCH or not is_device_map(placement):
-        return []
-    assert isinstance(placement, dict)
-    paths = modules_without_ops(prepared, placement)
+    paths = modules_without_ops(prepared, device_map)
     some = ", ".join(map(shortened, paths[:PATHS_SHOWN])) + ", …" * (len(paths) > PATHS_SHOWN)
-    return [f"no op lies in {counted(len(paths), 'module')} of the map: {some}"] if paths else []
+    return [f"{counted(len(paths), 'path')} of the map without ops here: {some}"] if paths else []
 
 
 def _idle(prepared: PreparedGraph, timeline: Timeline, cluster: Cluster) -> list[str]:

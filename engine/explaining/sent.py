@@ -145,7 +145,7 @@ def _texts(session: Session, explanation: Explanation) -> dict[str, Json]:
         "lower_bound_us": bounds.largest_us,
         "bounds_us": {"path": bounds.path_us, "work": bounds.work_us, "memory": bounds.memory_us},
         "devices": [device.name for device in session.cluster.devices],
-        "memory_bytes": [device.usable_bytes for device in session.cluster.devices],
+        "memory_bytes": session.cluster.usable_bytes.tolist(),
         "busy_us": timeline.busy_us.tolist(),
         "rest_us": timeline.rest_us.tolist(),
         "sending_us": timeline.sending_us.tolist(),

@@ -87,7 +87,7 @@ class Session:
         """[groups, devices] where each group may go"""
         self._drop_devices = drop_devices
         self._by_group = Simulator(graph, costs, cluster, grouping.group_of_op)
-        self._memory_bytes = np.array([device.usable_bytes for device in cluster.devices], dtype=np.int64)
+        self._memory_bytes = cluster.usable_bytes
 
     @property
     def op_count(self) -> int:

@@ -87,3 +87,8 @@ class Origin:
     """one of `FRAMEWORKS`: the library of which the graph is a recording"""
     beside: tuple[str, ...] = ()
     """outermost scopes of a recording that are no modules of the model, such as a loss of its own"""
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether the graph is a recording of a PyTorch model."""
+        return self.framework == TORCH

@@ -54,7 +54,7 @@ def require_room_for_variables(needed: int, cluster: Cluster) -> None:
 
 
 def _require_room_for(what: str, needed: int, cluster: Cluster) -> None:
-    room = sum(device.usable_bytes for device in cluster.devices)
+    room = int(cluster.usable_bytes.sum())
     if cluster.memory_model == MemoryModel.OUTPUTS or needed <= room:
         return
     largest = max(cluster.devices, key=lambda device: device.usable_bytes)

@@ -44,7 +44,7 @@ class PlacementProblem:
     def __post_init__(self, shared: Simulator | None) -> None:
         made = shared or Simulator(self.graph, self.costs, self.cluster, self.grouping.group_of_op)
         object.__setattr__(self, "simulator", made)
-        memory_bytes = np.array([device.usable_bytes for device in self.cluster.devices], dtype=np.int64)
+        memory_bytes = self.cluster.usable_bytes
         object.__setattr__(self, "memory_bytes", memory_bytes)
 
     def in_context(self, context: RunContext) -> "PlacementProblem":

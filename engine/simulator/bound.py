@@ -137,7 +137,7 @@ def _cut_bound_us(
     """The least step time of a placement that cuts every connected part which fits no device; 0 if all fit."""
     part = connected_parts(graph.edge_source, graph.edge_target, graph.op_count)
     least_us = least_when_cut(paths, ends, tails, part)
-    largest = max(device.usable_bytes for device in cluster.devices)
+    largest = int(cluster.usable_bytes.max())
     forced = (bytes_on_one_device(graph, costs, cluster, part) > largest) & np.isfinite(least_us)
     return float(least_us.max(where=forced, initial=0.0))
 

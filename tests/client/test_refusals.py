@@ -107,17 +107,17 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "several optimizers": (
         lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer=[torch.optim.SGD, torch.optim.Adam]),
-        "one optimizer is recorded: parameters with options of their own go into it as groups",
+        "record takes one optimizer: parameters with other options go into it as groups",
     ),
     "a class of which there is no module": (
         lambda: placeto.record(nn.Sequential(nn.Linear(4, 4)), X, no_split=["Linaer"]),
-        "no_split names a class of which the model has no module: Linaer",
+        "no_split names Linaer, and the model has no module of that class",
     ),
     "an optimizer of another model": (
         lambda: placeto.record(
             nn.Linear(4, 4), X, loss=models.total, optimizer=torch.optim.SGD(nn.Linear(4, 4).parameters(), lr=0.1)
         ),
-        "the optimizer is of other parameters than the model's: make it of model.parameters()",
+        "the optimizer updates another model's parameters: make it with model.parameters() of this one",
     ),
     "an optimizer that is none": (
         lambda: placeto.record(nn.Linear(4, 4), X, loss=models.total, optimizer=list),

@@ -25,7 +25,7 @@ def made_optimizer(given: Any, model: torch.nn.Module, fakes: Fakes) -> tuple[to
         RecordingError: Nothing of these, or one whose step needs a closure.
     """
     if isinstance(given, (list, tuple)):
-        raise RecordingError("one optimizer is recorded: parameters with options of their own go into it as groups")
+        raise RecordingError("record takes one optimizer: parameters with other options go into it as groups")
     if isinstance(given, torch.optim.Optimizer):
         optimizer = _twin(given, fakes)
     elif callable(given):
@@ -58,7 +58,9 @@ def _twin(optimizer: torch.optim.Optimizer, fakes: Fakes) -> torch.optim.Optimiz
     """The same optimizer with fakes in place of its parameters, and without state."""
     for group in optimizer.param_groups:
         if not all(map(fakes.known, group["params"])):
-            raise RecordingError("the optimizer is of other parameters than the model's: make it of model.parameters()")
+            raise RecordingError(
+                "the optimizer updates another model's parameters: make it with model.parameters() of this one"
+            )
     twin: torch.optim.Optimizer = object.__new__(type(optimizer))
     twin.__dict__.update(optimizer.__dict__)
     twin.param_groups = [

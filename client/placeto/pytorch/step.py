@@ -296,6 +296,6 @@ def _kept_whole(model: torch.nn.Module, no_split: Collection[str] | None) -> set
         wanted = {no_split} if isinstance(no_split, str) else set(no_split)
         unknown = sorted(wanted - {type(module).__name__ for module in model.modules()})
         if unknown:
-            raise RecordingError(f"no_split names a class of which the model has no module: {unknown[0]}")
+            raise RecordingError(f"no_split names {unknown[0]}, and the model has no module of that class")
         return wanted
     return {name for module in model.modules() for name in getattr(module, "_no_split_modules", None) or ()}

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from engine.costs.pytorch.trace_file import ANNOTATION, FIELD, MODULE, OP, OPTIMIZER_STEP, PYTHON, STEP, Span, Trace
 from engine.errors import GraphError
+from engine.graphs.graph import PHASES
 
 BACKWARD_NODE = "autograd::engine::evaluate_function"
 """the span of a node of autograd that runs"""
 NAMESPACE = "aten::"
-FORWARD_PHASE, BACKWARD_PHASE, OPTIMIZER_PHASE = "forward", "backward", "optimizer"
+_, FORWARD_PHASE, BACKWARD_PHASE, OPTIMIZER_PHASE = PHASES
 MOST_STEPS = 1000
 _STEP = re.compile(re.escape(STEP) + r"[0-9]{1,18}\Z")
 

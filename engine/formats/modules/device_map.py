@@ -105,7 +105,11 @@ def main_of_map(cluster: Cluster, device_map: Mapping[str, Json]) -> int | None:
 
     Raises PlacementError as `devices_of_map`.
     """
-    main = main_device(cluster, np.array(list(_device_of_path(cluster, device_map).values()), dtype=np.int32))
+    return _main(cluster, _device_of_path(cluster, device_map))
+
+
+def _main(cluster: Cluster, device_of_path: Mapping[str, int]) -> int | None:
+    main = main_device(cluster, np.array(list(device_of_path.values()), dtype=np.int32))
     return None if main == UNPLACED else main
 
 
@@ -120,12 +124,11 @@ def devices_of_map(prepared: PreparedGraph, cluster: Cluster, device_map: Mappin
     Of a graph whose weights may wait in CPU memory, ops of modules on `cpu` run on the main device, as accelerate has
     it. The longest path that an op's module begins with counts.
 
-    Raises PlacementError for a device or module that is not
-    there, a module without a device, or a module that PyTorch runs on one device and whose parts the map puts on
-    several.
+    Raises PlacementError for a device or module that is not there, a module without a device, or a module that PyTorch
+    runs on one device and whose parts the map puts on several.
     """
-    found = _by_module(prepared, _device_of_path(cluster, device_map))
-    main = main_of_map(cluster, device_map)
+    device_of_path = _device_of_path(cluster, device_map)
+    found, main = _by_module(prepared, device_of_path), _main(cluster, device_of_path)
     if main is not None:
         found = run_by_accelerate(prepared.graph, cluster, found, main)
     return completed(prepared.graph, found)

@@ -15,7 +15,7 @@ from engine.formats.modules.paths import require_modules
 from engine.formats.modules.stages import devices_of_split, is_split, split_spec_of
 from engine.formats.onnx.named_layers import devices_of_assignment, is_assignment, named_layers_of
 from engine.graphs.onnx.own_types import SUFFIX as ONNX
-from engine.graphs.origin import TORCH, Origin
+from engine.graphs.origin import Origin
 from engine.prepared import PreparedGraph
 
 
@@ -29,11 +29,6 @@ class ModuleFile:
     """its content for the devices of all ops; raises GraphError, PlacementError"""
     is_of_onnx: bool = False
     """whether ONNX models have it, in place of recordings of PyTorch models"""
-
-
-def is_recording(origin: Origin) -> bool:
-    """Whether the graph is a recording of a PyTorch model."""
-    return origin.framework == TORCH
 
 
 def is_onnx(origin: Origin) -> bool:
@@ -79,7 +74,7 @@ def devices_of_modules(prepared: PreparedGraph, cluster: Cluster, placement: Jso
         return None
     if is_onnx(prepared.origin) and is_assignment(placement):
         return devices_of_assignment(prepared, cluster, placement)
-    if not is_recording(prepared.origin):
+    if not prepared.origin.is_recording:
         return None
     if is_split(placement):
         return devices_of_split(prepared, cluster, placement)

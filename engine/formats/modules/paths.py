@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.origin import TORCH, Origin
+from engine.graphs.origin import Origin
 from engine.prepared import PreparedGraph
 
 HELD: Final = frozenset({"parameter", "buffer"})
@@ -18,7 +18,7 @@ BESIDE: Final = frozenset({"input", "constant", "state"})
 
 def require_modules(origin: Origin) -> None:
     """Raise GraphError for a graph that is no recording of a PyTorch model."""
-    if origin.framework != TORCH:
+    if not origin.is_recording:
         raise GraphError(
             "its ops have no module paths",
             where="the graph",

@@ -7,8 +7,6 @@ from engine.costs.pytorch.recorded_calls import RecordedCalls, TensorShapes
 from engine.events import Json
 from engine.formats.node_link.values import MOST_BYTES, NodeJson, optional_text, place_of, read_id, read_integer, wrong
 
-TORCH = "torch"
-
 
 def read_calls(about: NodeJson, nodes: Sequence[Json], names: Sequence[str]) -> RecordedCalls:
     """The calls; `about` is what the file says of the whole graph. Raises GraphError, CostError."""

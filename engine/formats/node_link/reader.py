@@ -30,7 +30,7 @@ from engine.files.gzip_text import unpacked
 from engine.files.json_text import read_json
 from engine.formats.format import ReadFile, SourceFile
 from engine.formats.graphdef import READING
-from engine.formats.node_link.calls import TORCH, read_calls
+from engine.formats.node_link.calls import read_calls
 from engine.formats.node_link.costs import costs_of, held_parameters
 from engine.formats.node_link.node import NodeOp, read_node, why_not_on
 from engine.formats.node_link.values import NodeJson, optional_text, place_of, read_id, wrong
@@ -38,7 +38,7 @@ from engine.formats.node_link.work import has_work
 from engine.formats.open_inputs import OpenInput
 from engine.graphs.cycles import a_cycle
 from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph, no_phases
-from engine.graphs.origin import FRAMEWORKS, Origin
+from engine.graphs.origin import FRAMEWORKS, TORCH, Origin
 
 COMPRESSED = ".json.gz"
 MOST_VALUES = 10_000_000

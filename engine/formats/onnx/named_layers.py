@@ -27,7 +27,7 @@ _GPU = re.compile(r"(?:gpu|cuda)(?::(\d{1,4}))?", re.ASCII)
 _SPOILS = ",;()="
 """characters that rules cannot have in a name"""
 MOST_COMPARISONS = 2 * 10**8
-"""parts of names times ops: beyond it a text is refused"""
+"""parts of names times ops: beyond it rules are refused"""
 ROUNDS = 3
 
 
@@ -52,9 +52,6 @@ def devices_of_assignment(
         raise PlacementError(f"it is {shown(text)}", where=OPTION, allowed="a text", field="file")
     device_of_part = _read_rules(text, cluster)
     graph = prepared.graph
-    if len(device_of_part) * graph.op_count > MOST_COMPARISONS:
-        what = f"{len(device_of_part)} parts of names for {graph.op_count} ops"
-        raise PlacementError(what, where=OPTION, allowed="fewer parts", field="file")
     found = _matched(graph.op_names, device_of_part)
     is_node = np.array([op_type not in (INPUT, INITIALIZER) for op_type in graph.op_types])
     if not np.any(found[is_node] != UNPLACED):
@@ -84,8 +81,8 @@ def named_layers_of(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDA
             break
         device_of_part |= {names[node]: int(devices[node]) for node in astray}
     else:
-        what = "parts of names cannot say where it is, since other names contain its own"
-        allowed = "the annotated model, which can"
+        what = "no rule by parts of names can place it, since other names contain its own"
+        allowed = "the annotated model (.onnx) in place of rules"
         raise PlacementError(what, where=shortened(names[astray[0]]), allowed=allowed, field="placement")
     _require_plain(device_of_part)
     parts_of_device: defaultdict[int, list[str]] = defaultdict(list)
@@ -145,7 +142,13 @@ def _device_words(cluster: Cluster) -> list[str]:
 
 
 def _matched(names: Sequence[str], device_of_part: Mapping[str, int]) -> NDArray[np.int32]:
-    """[names] the device of the longest part in each, `UNPLACED` without one; of parts as long the first."""
+    """[names] the device of the longest part in each, `UNPLACED` without one; of parts as long the first.
+
+    Raises PlacementError for too many of both.
+    """
+    if len(device_of_part) * len(names) > MOST_COMPARISONS:
+        what = f"{len(device_of_part)} parts of names for {len(names)} ops"
+        raise PlacementError(what, where=OPTION, allowed="fewer parts", field="placement")
     longest_first = sorted(device_of_part, key=len, reverse=True)
     matched = (next((part for part in longest_first if part in name), None) for name in names)
     return np.array([UNPLACED if part is None else device_of_part[part] for part in matched], dtype=np.int32)

@@ -44,8 +44,10 @@ def test_equal_halves_say_nothing_of_a_device_that_works_all_the_time(count: int
 def test_modules_of_a_map_in_which_nothing_lies_are_named() -> None:
     cluster = parse_cluster("2xA100")
     said = judgement(CHAIN, cluster, {"": 0, "layers.9": 1, "hed": 1, "layers.0": 0})
-    assert said.endswith("; no op lies in 2 modules of the map: layers.9, hed")
+    assert said.endswith("; 2 paths of the map without ops here: layers.9, hed")
     many: Json = {"": 0, **{f"layers.{number}": 1 for number in range(4, 9)}}
     assert said.count(";") == judgement(CHAIN, cluster, many).count(";")
-    assert judgement(CHAIN, cluster, many).endswith("5 modules of the map: layers.4, layers.5, layers.6, …")
-    assert "no op lies" not in judgement(CHAIN, cluster, HALVES)
+    assert judgement(CHAIN, cluster, many).endswith(
+        "5 paths of the map without ops here: layers.4, layers.5, layers.6, …"
+    )
+    assert "without ops here" not in judgement(CHAIN, cluster, HALVES)

@@ -38,8 +38,8 @@ SOURCES = (
 )
 """the engine's name of a source, its label and its meaning; in the order of the bar"""
 OF_PEAKS = (
-    "An earlier version read this graph: on kinds other than K80 and CPU its ops reach all of the peaks. “Read again” "
-    "counts what ops of their types really reach."
+    "An earlier version read this graph, with all ops at the peaks of their device. “Read again” counts what ops of "
+    "each type reach; on K80 and CPU nothing changes."
 )
 
 
