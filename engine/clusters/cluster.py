@@ -34,17 +34,20 @@ class Contention(StrEnum):
     """transfers are independent"""
     SENDER = "sender"
     """a transfer is work of its sender, which meanwhile computes nothing; devices run depth first"""
+    HOST = "host"
+    """through host memory: a GPU computes nothing while it sends, and again while it receives; CPUs are not charged"""
 
 
-BUS_CODE, PAIR_CODE, NONE_CODE, SENDER_CODE = range(4)
+BUS_CODE, PAIR_CODE, NONE_CODE, SENDER_CODE, HOST_CODE = range(5)
 CONTENTION_CODES = {
     Contention.BUS: BUS_CODE,
     Contention.PAIR: PAIR_CODE,
     Contention.NONE: NONE_CODE,
     Contention.SENDER: SENDER_CODE,
+    Contention.HOST: HOST_CODE,
 }
 """`Contention` as a number, for compiled code"""
-NO_CHANNELS = (Contention.NONE, Contention.SENDER)
+NO_CHANNELS = (Contention.NONE, Contention.SENDER, Contention.HOST)
 """with these any number of transfers may be under way between two devices"""
 
 
@@ -55,6 +58,8 @@ class MemoryModel(StrEnum):
     """variables, constants, fed inputs; outputs until their last local consumer, copies elsewhere, temporaries"""
     OUTPUTS = "outputs"
     """outputs on their producer's device alone, until a consumer's last whole µs (the published model)"""
+    PERSISTENT = "persistent"
+    """variables, constants and fed inputs alone: what a step computes is left out"""
 
 
 @dataclass(frozen=True, slots=True)

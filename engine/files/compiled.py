@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
+from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 
@@ -100,6 +101,27 @@ def _borrowed(_typing_context: object, array: Any) -> object:
 borrowed: Callable[[Answer], Answer] = intrinsic(_borrowed)  # type: ignore[assignment]  # numba's own type
 """In compiled code: the same array without reference counting, which would cost more than the work itself. The caller
 keeps the array alive."""
+
+
+def _part_of(_typing_context: object, array: Any, first: Any, count: Any) -> object:
+    """The type and the code of `part_of`, for numba."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> object:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        begin = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        length = context.cast(builder, arguments[2], signature.args[2], types.intp)
+        view.data = builder.gep(view.data, [begin])
+        view.nitems = length
+        view.shape = cgutils.pack_array(builder, [length])  # type: ignore[no-untyped-call]  # numba's own
+        view.meminfo = ir.Constant(view.meminfo.type, None)
+        view.parent = ir.Constant(view.parent.type, None)
+        return view._getvalue()
+
+    return array(array, first, count), generate
+
+
+part_of: Callable[[Answer, int, int], Answer] = intrinsic(_part_of)  # type: ignore[assignment]  # numba's own type
+"""In compiled code: `count` items of a contiguous array [items] from `first` on, as `borrowed` and without checks."""
 
 
 def _digest_of(function: Callable[..., object]) -> str:

@@ -12,7 +12,7 @@ CONTROL = -1
 """The `edge_output` of a control edge: an order without data."""
 PHASES = ("", "forward", "backward", "optimizer")
 """the parts of a training step, in the order of their numbers in `ComputationGraph.phase`; empty: not said"""
-FORWARD, OPTIMIZER = PHASES.index("forward"), PHASES.index("optimizer")
+NOT_SAID, FORWARD, BACKWARD, OPTIMIZER = range(4)
 """ops of the phase `OPTIMIZER` run on a device when its others have ended, and give nothing to ops of other phases"""
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, MemoryModel
+from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.measuring.step_record import Spans, StepRecord
 from engine.simulator.executed import executed_part
-from engine.simulator.holdings import curves_of, full_holdings, published_holdings
+from engine.simulator.holdings import curves_of, holdings_of
 from engine.simulator.timeline import Timeline, Transfers
 
 
@@ -53,8 +53,7 @@ def peaks_in_measured_order(
         transfers=_measured_transfers(measured, timeline.transfers, end_us, cluster.device_count),
         transfer_of_edge=timeline.transfer_of_edge,
     )
-    holdings = full_holdings(step) if cluster.memory_model == MemoryModel.FULL else published_holdings(step)
-    return [int(curve.bytes.max()) for curve in curves_of(holdings, cluster.device_count)]
+    return [int(curve.bytes.max()) for curve in curves_of(holdings_of(step), cluster.device_count)]
 
 
 def _measured_transfers(

@@ -17,6 +17,7 @@ from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem.context import RunContext
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger, Parent
 from engine.simulator import Evaluations, Simulator
+from engine.simulator.streams.stream import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class PlacementProblem:
     context: RunContext
     coarser: tuple[Grouping, ...] = ()
     """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
+    stream: Stream | None = None
+    """the stream of micro-batches whose period is to be small; None: the step time is"""
     shared: InitVar[Simulator | None] = None
     """a simulator made for the same graph, costs, cluster and groups; None: the problem makes its own"""
     simulator: Simulator = field(init=False, repr=False)
@@ -42,7 +45,7 @@ class PlacementProblem:
     """[devices]"""
 
     def __post_init__(self, shared: Simulator | None) -> None:
-        made = shared or Simulator(self.graph, self.costs, self.cluster, self.grouping.group_of_op)
+        made = shared or Simulator(self.graph, self.costs, self.cluster, self.grouping.group_of_op, self.stream)
         object.__setattr__(self, "simulator", made)
         memory_bytes = self.cluster.usable_bytes
         object.__setattr__(self, "memory_bytes", memory_bytes)
@@ -126,6 +129,7 @@ class PlacementProblem:
         assert self.respects(placements).all(), "a placer put a group where it may not go"
         self.ledger.require(len(placements))
         evaluations = self.times_of(placements)
+        assert np.isfinite(evaluations.step_time_us).all(), "a placer made stages that are not contiguous"
         self.ledger.charge(len(placements))
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations

@@ -20,7 +20,8 @@ from engine.search.moves import Trial, propose
 from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import uniform
 from engine.simulator.event_loop import simulate_step
-from engine.simulator.records import Records, Scratch, Tables
+from engine.simulator.records import Scratch, Tables
+from engine.simulator.streams.state import Records
 
 NO_OP = -1
 ROUNDING = 1e-9

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from engine.files.compiled import inlined
 from engine.problem import ChunkBest, PlacementProblem
-from engine.simulator.records import Records, Scratch, records_of
+from engine.simulator.records import Scratch, records_of
+from engine.simulator.streams.state import Records
 
 CHUNK_RESULT = np.dtype(
     [

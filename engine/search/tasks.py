@@ -22,15 +22,13 @@ from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, SENDER_CODE, Cl
 from engine.files.compiled import compiled, inlined
 from engine.graphs.distinct_rows import distinct_rows
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
-from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping.gradients import are_gradients
+from engine.graphs.graph import CONTROL
+from engine.graphs.phases import FORWARD_OP, phases_by_name
 from engine.problem import PlacementProblem
 from engine.simulator.executed import executed_part
 from engine.simulator.tables import first_of_each
 from engine.simulator.topology import topological_order
 
-FORWARD, GRADIENT, UPDATE = 0, 1, 2
-"""the phases of a training step"""
 MOST_FILLED = 0.9
 """share of all memory to fill where a step's outputs do not fit at once; the step frees some while it runs"""
 
@@ -121,37 +119,15 @@ def tasks_of_phases(problem: PlacementProblem) -> Tasks:
     out. Without gradients these are the tasks of `tasks_of_groups`.
     """
     order = topological_order(problem.graph).astype(np.int64)
-    phase, group = phases_of_ops(problem.graph, order), problem.grouping.group_of_op.astype(np.int64)
+    phase, group = phases_by_name(problem.graph, order), problem.grouping.group_of_op.astype(np.int64)
     pairs, pair_of_op = np.unique(phase * problem.group_count + group, return_inverse=True)
     last = np.zeros(len(pairs), np.int64)
     np.maximum.at(last, pair_of_op.reshape(-1)[order], np.arange(len(order)))
     phase_of_pair, group_of_pair = pairs // problem.group_count, pairs % problem.group_count
-    in_order = np.lexsort((np.where(phase_of_pair == FORWARD, group_of_pair, last), phase_of_pair))
+    in_order = np.lexsort((np.where(phase_of_pair == FORWARD_OP, group_of_pair, last), phase_of_pair))
     task_of_pair = np.empty_like(in_order)
     task_of_pair[in_order] = np.arange(len(in_order))
     return _tasks(problem, task_of_pair[pair_of_op.reshape(-1)], group_of_pair[in_order])
-
-
-def phases_of_ops(graph: ComputationGraph, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[ops] `FORWARD`, `GRADIENT` by its name, or `UPDATE`: another op after a gradient; `order` is topological."""
-    gradients = are_gradients(graph.op_names)
-    by_source = np.argsort(graph.edge_source, kind="stable")
-    first = first_of_each(graph.edge_source, graph.op_count)
-    after = _after(gradients, order, first, graph.edge_target.astype(np.int64)[by_source])
-    return np.where(gradients, GRADIENT, np.where(after, UPDATE, FORWARD))
-
-
-@compiled
-def _after(
-    begins: NDArray[np.bool_], order: NDArray[np.int64], first: NDArray[np.int64], target: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """[ops] whether an op or one before it is in `begins`; `first` [ops + 1] is where each op's `target` begins."""
-    after = begins.copy()
-    for op in order:
-        if after[op]:
-            for place in range(first[op], first[op + 1]):
-                after[target[place]] = True
-    return after
 
 
 def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> Tasks:

@@ -152,6 +152,8 @@ def bytes_on_one_device(
         np.maximum.at(most, part, costs.bytes_of_op())
         return most
     np.add.at(persistent, part, costs.kept_bytes())
+    if cluster.memory_model == MemoryModel.PERSISTENT:
+        return persistent
     needed = costs.new_bytes_of_op() + costs.temporary_bytes
     data = graph.edge_output != CONTROL
     source, target = graph.edge_source[data], graph.edge_target[data]

@@ -12,7 +12,7 @@ arrivals by producer's name, output and consumer's name, then links, then device
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import SENDER_CODE
+from engine.clusters.cluster import HOST_CODE, SENDER_CODE
 from engine.files.compiled import borrowed, compiled, inlined
 from engine.simulator.event_queue import next_slot, set_event, time_of
 from engine.simulator.held_memory import free_after_op
@@ -21,6 +21,7 @@ from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tab
 from engine.simulator.step_state import (
     ROUNDING_OF_AN_OP,
     ends_the_early,
+    hold_late_ops,
     is_released,
     most_left_us,
     occupied_us,
@@ -29,6 +30,9 @@ from engine.simulator.step_state import (
     rest_after_us,
     stopped,
 )
+from engine.simulator.streams.blocks import one_block_each
+from engine.simulator.streams.loads import period_us
+from engine.simulator.streams.loop import run_stream
 from engine.simulator.thread_loop import run_threads
 from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_op, take_from_queue
 
@@ -37,21 +41,30 @@ from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_o
 def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], limit_us: float = np.inf) -> float:
     """The step time in µs of `placement` [groups], NaN if an op cannot run there; peaks and times are in `scratch`.
 
+    In a stream of micro-batches it is the period instead, see streams/loads.py.
+
     It stops as soon as the step is sure to take longer than `limit_us`: when a device cannot end its remaining ops, one
     right after the other, in time. Then it returns infinity, and what is in `scratch` is unfinished.
     """
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
+    if tables.model[0].is_stream:
+        return period_us(tables, scratch, borrowed(placement))
     reset(tables, scratch)
     limited, stop_us = limit_us < np.inf, limit_us * (1 + ROUNDING_OF_AN_OP * len(scratch.ops))
     if not place_ops(tables, scratch, borrowed(placement), limited):
         return np.nan
     if limited and most_left_us(scratch) > stop_us:
         return np.inf
-    if tables.model[0].contention == SENDER_CODE:
+    if tables.model[0].contention == HOST_CODE:
+        one_block_each(tables, scratch)
+        step_time_us = run_stream(tables, scratch, limited, stop_us)
+    elif tables.model[0].contention == SENDER_CODE:
+        hold_late_ops(tables, scratch)
         step_time_us = run_threads(tables, scratch, limited, stop_us)
     else:
+        hold_late_ops(tables, scratch)
         step_time_us = _run_queues(tables, scratch, limited, stop_us)
-    if step_time_us < np.inf and not tables.model[0].full_memory:
+    if step_time_us < np.inf and tables.model[0].outputs_memory:
         published_peaks(tables, scratch)
     return step_time_us
 

@@ -1,11 +1,12 @@
 """What each device holds over a step, from when to when, and the curves of memory that the holdings add up to."""
 
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import Cluster, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.passed_buffers import NOT_PASSED, passing_edges, roots
@@ -24,6 +25,11 @@ class ExecutedStep(Protocol):
     end_us: NDArray[np.float64]
     transfers: Transfers
     transfer_of_edge: NDArray[np.int64]
+
+
+def holdings_of(step: "ExecutedStep") -> Holdings:
+    """The holdings by the cluster's memory model."""
+    return HOLDINGS_BY_MODEL[step.cluster.memory_model](step)
 
 
 class _Collected:
@@ -134,6 +140,15 @@ def _until(step: ExecutedStep, owner: NDArray[np.int64], copies: _Copies) -> NDA
     return until
 
 
+def persistent_holdings(step: ExecutedStep) -> Holdings:
+    """The holdings of the memory model `persistent`."""
+    ops, collected = np.arange(step.graph.op_count), _Collected()
+    from_the_start, for_ever = np.zeros(len(ops)), np.full(len(ops), np.inf)
+    kept = step.costs.kept_bytes()
+    collected.add(Held.PERSISTENT, ops, NO_OUTPUT, step.device_of_op, from_the_start, for_ever, kept)
+    return collected.holdings()
+
+
 def published_holdings(step: ExecutedStep) -> Holdings:
     """The holdings of the memory model `outputs`: see published_peaks.py.
 
@@ -146,3 +161,10 @@ def published_holdings(step: ExecutedStep) -> Holdings:
     end_us = np.nextafter(last, np.inf)
     collected.add(Held.OUTPUT, ops, NO_OUTPUT, step.device_of_op, step.start_us, end_us, step.costs.bytes_of_op())
     return collected.holdings()
+
+
+HOLDINGS_BY_MODEL: Mapping[MemoryModel, Callable[[ExecutedStep], Holdings]] = {
+    MemoryModel.FULL: full_holdings,
+    MemoryModel.OUTPUTS: published_holdings,
+    MemoryModel.PERSISTENT: persistent_holdings,
+}

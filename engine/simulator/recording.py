@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention, MemoryModel
+from engine.clusters.cluster import NO_CHANNELS, Cluster, Contention
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import OPTIMIZER, ComputationGraph
-from engine.simulator.holdings import curves_of, full_holdings, published_holdings
+from engine.simulator.holdings import curves_of, holdings_of
 from engine.simulator.records import Scratch, Tables
 from engine.simulator.tables import Numbering
 from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline, Transfers
@@ -37,7 +37,9 @@ class Recording:
         edge_of_entry = numbering.entries
         source, target = graph.edge_source[edge_of_entry], graph.edge_target[edge_of_entry]
         remote = self.device_of_op[source] != self.device_of_op[target]
-        transfer = scratch.entries.transfer.astype(np.int64)
+        self.through_host = cluster.contention == Contention.HOST
+        """whether a transfer stands for one copy: those of an output are sent at once and received one by one"""
+        transfer = (scratch.entries["copy"] if self.through_host else scratch.entries.transfer).astype(np.int64)
         firsts, transfer_of_remote = np.unique(transfer[remote], return_inverse=True)
         self.transfer_of_edge = np.full(graph.edge_count, NOT_SENT, dtype=np.int64)
         """[edges] the transfer that brings the bytes, `NOT_SENT` where both ops are on one device"""
@@ -74,6 +76,10 @@ class Recording:
         edge_trips = trips_of_edges(self.graph, self.op_trips)
         trips = most_of_each(edge_trips[remote], self.transfer_of_edge[remote], len(edge))
         start_us = scratch.entries.start_us[entry]
+        end_us = start_us + scratch.entries.time_us[entry]
+        if self.through_host:
+            start_us = scratch.entries.start_us[scratch.entries.transfer[entry]]
+            end_us = scratch.stream.arrived_us[entry]
         source, destinations = self.device_of_op[self.graph.edge_source[edge]], served[1].astype(np.int32)
         destination_offset = np.searchsorted(served[0], np.arange(len(edge) + 1)).astype(np.int64)
         return Transfers(
@@ -84,7 +90,7 @@ class Recording:
             destination_offset=destination_offset,
             destinations=destinations,
             start_us=start_us,
-            end_us=start_us + scratch.entries.time_us[entry],
+            end_us=end_us,
             bytes=tables.flows.bytes[tables.entries.flow[entry]],
             trips=trips,
         )
@@ -107,9 +113,13 @@ class Recording:
         op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * rests, 0.0)
         link_rests_us, links_free_us = self._after_transfers_us()
         free_us = np.concatenate((self.end_us + op_rests_us, links_free_us))
-        sending_us = free_us[self.graph.op_count :] - self.transfers.start_us if self.sends_occupy else None
-        is_full = self.cluster.memory_model == MemoryModel.FULL
-        holdings = full_holdings(self) if is_full else published_holdings(self)
+        sending_us = np.zeros(devices)
+        if self.sends_occupy:
+            kept_us = free_us[self.graph.op_count :] - self.transfers.start_us
+            sending_us = np.bincount(self.transfers.source, kept_us, devices).astype(np.float64)
+        elif self.through_host:
+            sending_us = self._moving_us()
+        holdings = holdings_of(self)
         return Timeline(
             step_time_us=step_time_us,
             device_of_op=self.device_of_op,
@@ -124,9 +134,7 @@ class Recording:
             critical_path=self._critical_path(waited_for, free_us),
             busy_us=np.bincount(self.device_of_op, self.time_us, devices).astype(np.float64),
             rest_us=np.bincount(self.device_of_op, op_rests_us, devices).astype(np.float64),
-            sending_us=np.bincount(self.transfers.source, sending_us, devices).astype(np.float64)
-            if sending_us is not None
-            else np.zeros(devices),
+            sending_us=sending_us,
             sends_occupy=self.sends_occupy,
             peak_bytes=self.peak_bytes,
             memory=curves_of(holdings, devices),
@@ -162,7 +170,7 @@ class Recording:
     def _after_transfers_us(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """[transfers] how long the channel of each rests after it, and when it, or the sender, is free again."""
         transfers, rest_us = self.transfers, self.cluster.link_rest_us
-        if self.cluster.contention == Contention.NONE:
+        if self.cluster.contention in (Contention.NONE, Contention.HOST):
             return np.zeros(len(transfers)), transfers.end_us
         if self.sends_occupy:
             bandwidth = self.cluster.bandwidth_bytes_per_us[transfers.source, transfers.destinations]
@@ -170,6 +178,22 @@ class Recording:
             return free_us - transfers.end_us, free_us
         rests_us = rest_us * transfers.trips.astype(np.float64)
         return rests_us, transfers.end_us + rests_us
+
+    def _moving_us(self) -> NDArray[np.float64]:
+        """[devices] with `host`, time in which each was busy sending and receiving."""
+        transfers, devices = self.transfers, self.cluster.device_count
+        if not len(transfers):
+            return np.zeros(devices)
+        receiver = transfers.destinations
+        bandwidth = self.cluster.bandwidth_bytes_per_us[transfers.source, receiver]
+        kept_us = transfers.bytes * transfers.trips / bandwidth
+        sent = np.stack((transfers.op, transfers.output))
+        outputs, output_of = np.unique(sent, axis=1, return_inverse=True)
+        of_output_us = np.zeros(outputs.shape[1])
+        np.maximum.at(of_output_us, output_of.ravel(), kept_us)
+        moving_us = np.bincount(self.device_of_op[outputs[0]], of_output_us, devices)
+        moving_us += np.bincount(receiver, kept_us, devices)
+        return np.where([device.is_cpu for device in self.cluster.devices], 0.0, moving_us)
 
     def _awaited(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> NDArray[np.int64]:
         """[ops + transfers] the activity that decided each start.

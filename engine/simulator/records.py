@@ -11,14 +11,13 @@ Why records: fields that are used together lie together, and few arrays keep cal
 Indices are unsigned, so that no code is spent on negative ones.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.files.compiled import borrowed, inlined
-
-Records: TypeAlias = np.recarray[tuple[int], np.dtype[np.record]]
+from engine.files.compiled import borrowed, inlined, part_of
+from engine.simulator.streams.state import Records, StreamState, borrow_stream
 
 NO_INDEX = 2**32 - 1
 """stands for no index"""
@@ -31,8 +30,13 @@ MODEL = np.dtype(
     [
         ("contention", "i4"),
         ("full_memory", "?"),
+        ("outputs_memory", "?"),  # whether outputs alone occupy memory: the published model
         ("has_trips", "?"),  # whether any op is executed more or less often than once
         ("has_rests", "?"),  # whether a device rests more or less often than once after any op
+        ("is_stream", "?"),  # whether a placement is judged by its period in a stream of micro-batches
+        ("is_contiguous", "?"),  # whether the groups of a device must be contiguous
+        ("pipeline", "i4"),
+        ("micro_batches", "i4"),
         ("has_late_ops", "?"),  # whether a device keeps some ops until all its others have ended
         ("link_rest_us", "f8"),
     ],
@@ -91,6 +95,7 @@ DEVICE_STATE = np.dtype(
     [
         ("order", "i4"),  # rank by name; never changes
         ("kind", "u4"),  # row of the table of times; never changes
+        ("is_cpu", "?"),  # never changes
         ("op_count", "u4"),
         ("early_left", "i4"),  # ops that have not ended and for which its late ones wait
         ("first", "u4"),  # the device's part of `queue` begins here
@@ -175,6 +180,10 @@ class Tables(NamedTuple):
     """[ops] whether the late ops of its device wait for its end; or [0] where there are no late ops"""
     late_ops: NDArray[np.uint32]
     """those of the optimizer, in the order of the file: each waits for all early ops of its device"""
+    phase: NDArray[np.uint8]
+    """[ops] the part of a training step to which each belongs, an index of `PHASES`; [0] without a stream"""
+    root_of_flow: NDArray[np.uint32]
+    """[flows] the flow whose buffer each passes on, or itself; [0] without a stream"""
 
 
 class Scratch(NamedTuple):
@@ -210,6 +219,7 @@ class Scratch(NamedTuple):
     """[1]"""
     transfer_trips: NDArray[np.float64]
     """[edges] how often the transfer of this index is made, or [0] without trips"""
+    stream: StreamState
 
 
 @inlined
@@ -257,6 +267,8 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.inline_ops),
         borrowed(tables.early_ops),
         borrowed(tables.late_ops),
+        borrowed(tables.phase),
+        borrowed(tables.root_of_flow),
     )
 
 
@@ -278,6 +290,30 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
         borrowed(scratch.in_flight),
         borrowed(scratch.in_flight_count),
         borrowed(scratch.transfer_trips),
+        borrow_stream(scratch.stream),
+    )
+
+
+@inlined
+def of_micro_batch(tables: Tables, scratch: Scratch, micro: int) -> Scratch:
+    """The part of a stream's scratch that belongs to one micro-batch; devices, channels and events are common."""
+    ops, entries, flows, counted = len(tables.placed_ops), len(tables.entries), len(tables.flows), len(tables.counted)
+    return Scratch(
+        part_of(scratch.ops, micro * ops, ops),
+        part_of(scratch.start_us, micro * ops, ops),
+        scratch.queue,
+        scratch.devices,
+        scratch.channels,
+        scratch.next_task,
+        part_of(scratch.entries, micro * entries, entries),
+        part_of(scratch.flow_holders, micro * flows, flows),
+        part_of(scratch.copy_of_counted, micro * counted, counted),
+        scratch.slots,
+        scratch.winners,
+        scratch.in_flight,
+        scratch.in_flight_count,
+        part_of(scratch.transfer_trips, micro * len(tables.entry_trips), len(tables.entry_trips)),
+        scratch.stream,
     )
 
 

@@ -8,7 +8,8 @@ The model of one step:
   device sends the others: with `bus` one transfer of an output serves all remote consumers, over the producer's own
   bus, as fast as the slowest of the links to them; with `pair` there is one transfer for each output and destination,
   over the channel of that ordered pair of devices; with `none` likewise, but no transfer waits for another. With
-  `sender` a transfer occupies its sender instead, and devices run depth first: see thread_loop.py.
+  `sender` a transfer occupies its sender instead, and devices run depth first: see thread_loop.py. With `host` a
+  transfer occupies the GPU that sends it, and each that receives it: see streams/loop.py.
 - A transfer occupies its channel for latency + bytes / bandwidth; the channel then rests `link_rest_us`.
 - A control edge moves no bytes: between devices it is a signal, a transfer of zero bytes that waits for its turn on the
   link, takes the link's latency and is followed by its rest, like an empty tensor. A signal serves the consumers that
@@ -50,6 +51,8 @@ from engine.simulator.event_loop import simulate_step
 from engine.simulator.executed import executed_part
 from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
+from engine.simulator.streams.batch import Batch, BatchSimulator
+from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import make_scratch, make_tables, with_groups, with_times
 from engine.simulator.timeline import Timeline
 from engine.simulator.topology import topological_order
@@ -150,9 +153,16 @@ class Simulator:
     """
 
     def __init__(
-        self, graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32] | None = None
+        self,
+        graph: ComputationGraph,
+        costs: Costs,
+        cluster: Cluster,
+        group_of_op: NDArray[np.int32] | None = None,
+        stream: Stream | None = None,
     ) -> None:
         """With `group_of_op` [ops] placements are [groups], without it they are [ops].
+
+        With `stream` a placement's step time is its period in that stream.
 
         Raises GraphError where the graph has a cycle or an edge that leads nowhere, CostError where the costs belong
         to another graph.
@@ -168,8 +178,9 @@ class Simulator:
         self.executed, self.executed_costs = executed_part(graph, costs)
         if self.executed is not graph:
             topological_order(graph)  # the ops that are not executed must have no cycle either
-        self.tables, self._numbering = make_tables(self.executed, self.executed_costs, cluster, group_of_op)
-        self.group_of_op = group_of_op
+        self.tables, self._numbering = make_tables(self.executed, self.executed_costs, cluster, group_of_op, stream)
+        self.group_of_op, self.stream = group_of_op, stream
+        self._batches: BatchSimulator | None = None
         self._scratches: deque[Scratch] = deque()
 
     def evaluate(self, placements: NDArray[np.int32], threads: int | None = None) -> Evaluations:
@@ -203,7 +214,7 @@ class Simulator:
         other.costs, other.cluster = costs, cluster
         _, other.executed_costs = executed_part(self.graph, costs)
         other.tables = with_times(self.tables, self._numbering, costs, cluster)
-        other._scratches = deque()
+        other._scratches, other._batches = deque(), None
         return other
 
     def with_groups(self, group_of_op: NDArray[np.int32]) -> "Simulator":
@@ -215,7 +226,7 @@ class Simulator:
         other = copy.copy(self)
         other.group_of_op, other.group_count = group_of_op, int(group_of_op.max()) + 1
         other.tables = with_groups(self.tables, self._numbering, group_of_op)
-        other._scratches = deque()
+        other._scratches, other._batches = deque(), None
         return other
 
     def timeline(self, placement: NDArray[np.int32]) -> Timeline:
@@ -228,6 +239,16 @@ class Simulator:
         part = self.executed, self.executed_costs
         recording = Recording(*part, self.cluster, self.tables, self._numbering, scratch)
         return recording.timeline(step_time_us)
+
+    def batch(self, placement: NDArray[np.int32]) -> Batch:
+        """Simulate a batch of `placement` [groups] in the simulator's stream, whole. Raises as `evaluate` does."""
+        assert self.stream is not None, "a batch belongs to a stream"
+        checked = self._checked(placement[np.newaxis])
+        if np.isnan(self.evaluate(checked).step_time_us[0]):
+            self._raise_missing_time(checked[0])
+        if self._batches is None:
+            self._batches = BatchSimulator(self.tables, self._numbering, self.cluster, self.stream)
+        return self._batches.batch(checked[0])
 
     def new_scratch(self) -> Scratch:
         """New working arrays for compiled code, for one evaluation at a time."""

@@ -14,6 +14,15 @@ ROUNDING_OF_AN_OP = 2.0**-50
 @inlined
 def reset(tables: Tables, scratch: Scratch) -> None:
     """Empty all devices, channels and copies of the step before."""
+    reset_devices(scratch)
+    if tables.model[0].full_memory:
+        scratch.flow_holders[:] = tables.flow_sizes
+        scratch.copy_of_counted[:] = NO_INDEX
+
+
+@inlined
+def reset_devices(scratch: Scratch) -> None:
+    """Empty all devices and channels."""
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
         state.running = False
@@ -23,9 +32,6 @@ def reset(tables: Tables, scratch: Scratch) -> None:
         state.free_us = state.changed_us = state.left_us = 0.0
         state.starting_us = np.inf
         state.level_bytes = 0
-    if tables.model[0].full_memory:
-        scratch.flow_holders[:] = tables.flow_sizes
-        scratch.copy_of_counted[:] = NO_INDEX
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
         scratch.channels[channel].head = scratch.channels[channel].last_inline = NO_INDEX
@@ -47,8 +53,6 @@ def place_ops(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], li
         if limited:
             scratch.devices[device].left_us += occupied_us(tables, scratch, op, device)
         possible &= not np.isnan(time_us)
-    if tables.model[0].has_late_ops:
-        _hold_late_ops(tables, scratch)
     first = 0
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
@@ -59,8 +63,10 @@ def place_ops(tables: Tables, scratch: Scratch, placement: NDArray[np.int32], li
 
 
 @inlined
-def _hold_late_ops(tables: Tables, scratch: Scratch) -> None:
+def hold_late_ops(tables: Tables, scratch: Scratch) -> None:
     """Let the late ops of each device wait for its early ones, if it has any, as for one more input."""
+    if not tables.model[0].has_late_ops:
+        return
     for op in range(len(scratch.ops)):
         scratch.devices[scratch.ops[op].device].early_left += tables.early_ops[op]
     for op in tables.late_ops:

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import CONTENTION_CODES, NO_CHANNELS, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
-from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph
+from engine.graphs.graph import CONTROL, NOT_SAID, OPTIMIZER, ComputationGraph
+from engine.graphs.phases import phases_of_graph
 from engine.simulator import records as kinds_of
-from engine.simulator.passed_buffers import NOT_PASSED, passing_edges
-from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
+from engine.simulator.passed_buffers import NOT_PASSED, passing_edges, roots
+from engine.simulator.records import NO_INDEX, Scratch, Tables, records_of
+from engine.simulator.streams.state import BLOCK, TURN, Records, StreamState
+from engine.simulator.streams.stream import PIPELINE_CODES, Stream
 from engine.simulator.topology import topological_order
 
 INLINE_TYPES = frozenset(
@@ -56,14 +59,26 @@ class Numbering:
 
 
 def make_tables(
-    graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]
+    graph: ComputationGraph,
+    costs: Costs,
+    cluster: Cluster,
+    group_of_op: NDArray[np.int32],
+    stream: Stream | None = None,
 ) -> tuple[Tables, Numbering]:
-    """Flatten the inputs, whose every edge a step uses, into new arrays. Raises GraphError for a cycle."""
+    """Flatten the inputs, whose every edge a step uses, into new arrays. Raises GraphError for a cycle.
+
+    With `stream`, placements are judged by their period.
+    """
     ops = topological_order(graph).astype(np.int64)
     flat = _Flat(graph, costs, ops)
     executed, late = costs.trips_of_op() > 0, late_ops(graph, costs)
+    has_blocks, phase = stream is not None or cluster.contention == Contention.HOST, np.empty(0, np.uint8)
+    if has_blocks:
+        phase = np.where(executed, phases_of_graph(graph, ops), NOT_SAID).astype(np.uint8)
+    if stream is not None:
+        late = phase == OPTIMIZER
     tables = Tables(
-        model=_model_record(cluster, flat, bool(late.any())),
+        model=_model_record(cluster, flat, stream, bool(late.any())),
         placed_ops=_placed_op_records(flat, costs, group_of_op),
         ops=_op_records(flat, costs),
         flows=_flow_records(flat),
@@ -80,6 +95,8 @@ def make_tables(
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
         early_ops=(executed & ~late)[ops] if late.any() else np.empty(0, bool),
         late_ops=flat.number[np.flatnonzero(late)].astype(np.uint32),
+        phase=phase[ops] if has_blocks else phase,
+        root_of_flow=flat.roots_of_flows() if has_blocks else np.empty(0, np.uint32),
     )
     return tables, Numbering(ops, flat.entries)
 
@@ -119,13 +136,17 @@ def late_ops(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
     return np.asarray((graph.phase == OPTIMIZER) & (costs.trips_of_op() > 0))
 
 
-def _model_record(cluster: Cluster, flat: "_Flat", has_late_ops: bool) -> Records:
+def _model_record(cluster: Cluster, flat: "_Flat", stream: Stream | None, has_late_ops: bool) -> Records:
     model = records_of(1, kinds_of.MODEL)
+    if stream is not None:
+        model.is_stream, model.is_contiguous = True, stream.contiguous
+        model.pipeline, model.micro_batches = PIPELINE_CODES[stream.pipeline], stream.micro_batches
     model.has_late_ops = has_late_ops
     model.has_trips = flat.has_trips
     model.has_rests = flat.has_rests
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
+    model.outputs_memory = cluster.memory_model == MemoryModel.OUTPUTS
     model.link_rest_us = cluster.link_rest_us
     return model
 
@@ -176,6 +197,13 @@ class _Flat:
         outputs = np.concatenate((np.full(self.op_count, OWN_END), flow_output))
         self.order = _inverse(np.lexsort((outputs, rank[everything])))
         """[ops + flows] rank among simultaneous arrivals: by producer's name, its own end first, then by output"""
+
+    def roots_of_flows(self) -> NDArray[np.uint32]:
+        """[flows] the flow whose buffer each passes on if all ops are on one device, or itself."""
+        passes = self.edge_passed >= 0
+        parents = np.arange(len(self.flow_bytes))
+        parents[passes] = self.flow_of_edge[self.edge_passed[passes]]
+        return roots(parents).astype(np.uint32)
 
     def _find_buffers(self, graph: ComputationGraph, costs: Costs, flow_output: NDArray[np.int64]) -> None:
         """Find the flows that pass an input's buffer on, the bytes of the others' buffers, and what must be counted."""
@@ -247,9 +275,13 @@ def _counted_records(flat: _Flat) -> Records:
     return records
 
 
-def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
-    """New working arrays, for one evaluation at a time."""
-    ops, edges, devices = len(tables.placed_ops), len(tables.entries), cluster.device_count
+def make_scratch(tables: Tables, cluster: Cluster, micro_batches: int = 1) -> Scratch:
+    """New working arrays, for one evaluation at a time; with `micro_batches` of them for a batch."""
+    ops, edges, devices = (
+        len(tables.placed_ops) * micro_batches,
+        len(tables.entries) * micro_batches,
+        cluster.device_count,
+    )
     channels = devices * devices if cluster.contention == Contention.PAIR else devices
     slots = 2
     while slots < devices + channels:
@@ -257,6 +289,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
     states = records_of(devices, kinds_of.DEVICE_STATE)
     states.order = ranks(tuple(device.name for device in cluster.devices))
     states.op_rest_us = cluster.op_rests_us
+    states.is_cpu = [device.is_cpu for device in cluster.devices]
     row_of_kind = {device.kind: row for row, device in enumerate(cluster.one_of_each_kind)}
     states.kind = [row_of_kind[device.kind] for device in cluster.devices]
     events = records_of(slots, kinds_of.EVENT)
@@ -272,13 +305,37 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         channels=records_of(channels, kinds_of.CHANNEL_STATE),
         next_task=np.zeros(ops + edges if cluster.contention == Contention.SENDER else 0, np.uint32),
         entries=records_of(edges, kinds_of.ENTRY_STATE),
-        flow_holders=np.zeros(len(tables.flows), np.int32),
-        copy_of_counted=np.zeros(len(tables.counted), np.uint32),
+        flow_holders=np.zeros(len(tables.flows) * micro_batches, np.int32),
+        copy_of_counted=np.zeros(len(tables.counted) * micro_batches, np.uint32),
         slots=events,
         winners=winners,
         in_flight=records_of(edges if cluster.contention in NO_CHANNELS else 0, kinds_of.FLIGHT),
         in_flight_count=np.zeros(1, np.int64),
-        transfer_trips=np.zeros(len(tables.entry_trips)),
+        transfer_trips=np.zeros(len(tables.entry_trips) * micro_batches),
+        stream=_stream_state(tables, cluster, micro_batches, channels),
+    )
+
+
+def _stream_state(tables: Tables, cluster: Cluster, micro_batches: int, channels: int) -> StreamState:
+    """Those of a step with `host`, or of the loads in a stream; a batch has stages and blocks of its own."""
+    has_blocks, devices = len(tables.phase) > 0, cluster.device_count
+    ops, entries = len(tables.phase), len(tables.entries) * has_blocks
+    return StreamState(
+        stage_of_op=np.zeros(ops, np.uint32),
+        block_of=np.zeros(2 * devices * has_blocks, np.uint32),
+        blocks=records_of(2 * devices * has_blocks, BLOCK),
+        turns=records_of(devices * has_blocks, TURN),
+        next_ready=np.zeros(micro_batches * ops, np.uint32),
+        next_move=np.zeros(2 * micro_batches * entries, np.uint32),
+        woken=np.zeros(devices * has_blocks, np.uint32),
+        woken_count=np.zeros(1 * has_blocks, np.int64),
+        channel_micro=np.zeros(channels * has_blocks, np.uint32),
+        arrived_us=np.zeros(micro_batches * entries),
+        level_of_op=np.zeros(ops, np.int32),
+        device_load_us=np.zeros(devices * has_blocks),
+        link_load_us=np.zeros(devices * devices * has_blocks),
+        used_by=np.zeros(2 * devices * has_blocks, np.uint64),
+        stashed_on=np.zeros(len(tables.flows) * has_blocks, np.uint64),
     )
 
 

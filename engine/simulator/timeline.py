@@ -125,7 +125,7 @@ class Timeline:
     rest_us: NDArray[np.float64]
     """[devices] time in which the device rested after ops, once a trip"""
     sending_us: NDArray[np.float64]
-    """[devices] time in which the device was occupied by transfers that it sent; zero but with `sender`"""
+    """[devices] time in which the device was occupied by transfers; zero but with `sender` and `host`"""
     sends_occupy: bool
     """whether a transfer occupies its sender"""
     peak_bytes: NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE, SENDER_CODE
+from engine.clusters.cluster import BUS_CODE, HOST_CODE, NONE_CODE, PAIR_CODE, SENDER_CODE
 from engine.files.compiled import inlined
 from engine.simulator.event_queue import fly, land, set_event
 from engine.simulator.held_memory import change_memory, release, take_at_start
@@ -47,41 +47,67 @@ def take_from_queue(tables: Tables, scratch: Scratch, device: int, start_us: flo
 @inlined
 def send(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
     """Queue the transfers of `op` in the order of their first remote consumer in the file."""
-    transfers, transfer = 0, 0
-    for flow in range(*flows_of(tables, op)):
-        count, last_transfer = _sort(tables, scratch, flow, device)
-        if count > 0:
-            transfers, transfer = transfers + count, last_transfer
-    if tables.model[0].has_trips:
-        _count_trips(tables, scratch, op, device)
+    transfers, transfer = sort_transfers(tables, scratch, op, device, False)
     place, beyond = entries_of(tables, op)
     while place < beyond:
-        if transfers > 1:
-            entry = tables.entries[place].by_file
-            remote = scratch.ops[tables.entries[entry].consumer].device != device
-            transfer = scratch.entries[entry].transfer if remote else NO_INDEX
-        if transfer != NO_INDEX and scratch.entries[transfer].next_transfer == NOT_QUEUED:
-            scratch.entries[transfer].next_transfer = NO_INDEX
+        transfer = next_to_queue(tables, scratch, place, device, transfers, transfer)
+        if transfer != NO_INDEX:
             _queue_transfer(tables, scratch, transfer, device, now)
         place = place + 1 if transfers > 1 else beyond
 
 
 @inlined
-def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int, int]:
+def sort_transfers(tables: Tables, scratch: Scratch, op: int, device: int, keeps_for_late: bool) -> tuple[int, int]:
+    """Sort what `op` sends into transfers; returns their number and, of one alone, its index.
+
+    With `keeps_for_late` nothing is sent to late ops: the outputs for them stay.
+    """
+    transfers, transfer = 0, 0
+    for flow in range(*flows_of(tables, op)):
+        count, last_transfer = _sort(tables, scratch, flow, device, keeps_for_late)
+        if count > 0:
+            transfers, transfer = transfers + count, last_transfer
+    if tables.model[0].has_trips:
+        _count_trips(tables, scratch, op, device, keeps_for_late)
+    return transfers, transfer
+
+
+@inlined
+def next_to_queue(tables: Tables, scratch: Scratch, place: int, device: int, transfers: int, transfer: int) -> int:
+    """The transfer of the entry at `place` in the order of the file if it has to be queued now, else `NO_INDEX`."""
+    if transfers > 1:
+        entry = tables.entries[place].by_file
+        remote = scratch.ops[tables.entries[entry].consumer].device != device
+        transfer = int(scratch.entries[entry].transfer) if remote else NO_INDEX
+    if transfer != NO_INDEX and scratch.entries[transfer].next_transfer == NOT_QUEUED:
+        scratch.entries[transfer].next_transfer = NO_INDEX
+        return transfer
+    return NO_INDEX
+
+
+@inlined
+def is_late(tables: Tables, op: int) -> bool:
+    """Whether an executed op is one of the optimizer's."""
+    return bool(tables.model[0].has_late_ops and not tables.early_ops[op])
+
+
+@inlined
+def _sort(tables: Tables, scratch: Scratch, flow: int, device: int, keeps_for_late: bool) -> tuple[int, int]:
     """Sort the remote entries of `flow` into transfers and copies.
 
-    A transfer's index is that of its first entry, a copy's that of the first entry on its device. With a bus one
-    transfer brings all copies, else each copy has a transfer. Returns the number of transfers and the last of them.
+    A transfer's index is that of its first entry, a copy's that of the first entry on its device. With a bus, or
+    through the host, one transfer brings all copies, else each copy has a transfer. Returns the number of transfers and
+    the last of them.
     """
     first, beyond = entries_of_flow(tables, flow)
     first, beyond = first + SIGNED, beyond + SIGNED
     if beyond - first == 1:
-        return _sort_alone(tables, scratch, flow, device, first)
-    one_for_all = tables.model[0].contention == BUS_CODE
+        return _sort_alone(tables, scratch, flow, device, first, keeps_for_late)
+    one_for_all = tables.model[0].contention == BUS_CODE or tables.model[0].contention == HOST_CODE
     holders, transfers, transfer, last = 0, 0, NO_INDEX, NO_INDEX
     for entry in range(first, beyond):
         destination = scratch.ops[tables.entries[entry].consumer].device
-        if destination == device:
+        if destination == device or _stays(tables, scratch, entry, keeps_for_late):
             holders += 1
             continue
         copy = int(scratch.devices[destination].copy)
@@ -115,10 +141,21 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
 
 
 @inlined
-def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry: int) -> tuple[int, int]:
+def _stays(tables: Tables, scratch: Scratch, entry: int, keeps_for_late: bool) -> bool:
+    """Whether what a late op takes is not sent now."""
+    if not (keeps_for_late and is_late(tables, tables.entries[entry].consumer)):
+        return False
+    scratch.entries[entry].transfer = NO_INDEX
+    return True
+
+
+@inlined
+def _sort_alone(
+    tables: Tables, scratch: Scratch, flow: int, device: int, entry: int, keeps_for_late: bool
+) -> tuple[int, int]:
     """Do as `_sort` for a flow that has only one entry."""
     destination = scratch.ops[tables.entries[entry].consumer].device
-    if destination == device:
+    if destination == device or _stays(tables, scratch, entry, keeps_for_late):
         return 0, entry
     state = scratch.entries[entry]
     state.time_us = _transfer_us(tables, scratch, flow, device, destination)
@@ -131,13 +168,16 @@ def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry:
 
 
 @inlined
-def _count_trips(tables: Tables, scratch: Scratch, op: int, device: int) -> None:
+def _count_trips(tables: Tables, scratch: Scratch, op: int, device: int, keeps_for_late: bool) -> None:
     """Make each transfer of `op` as often as the most frequent of the edges that it serves."""
     first, beyond = entries_of(tables, op)
     for entry in range(first, beyond):
         scratch.transfer_trips[entry] = 0.0
     for entry in range(first, beyond):
-        if scratch.ops[tables.entries[entry].consumer].device != device:
+        consumer = tables.entries[entry].consumer
+        if keeps_for_late and is_late(tables, consumer):
+            continue
+        if scratch.ops[consumer].device != device:
             transfer = scratch.entries[entry].transfer
             scratch.transfer_trips[transfer] = max(scratch.transfer_trips[transfer], tables.entry_trips[entry])
     for entry in range(first, beyond):

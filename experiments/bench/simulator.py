@@ -163,7 +163,8 @@ def _growth() -> str:
         start = time.perf_counter()
         simulator.timeline(placement[0])
         drawn = time.perf_counter() - start
-        arrays = [*simulator.tables, *simulator.new_scratch()]
+        scratch = simulator.new_scratch()
+        arrays = [*simulator.tables, *scratch.stream, *(part for part in scratch if isinstance(part, np.ndarray))]
         held = sum(array.nbytes for array in arrays)
         rows.append(
             (

@@ -9,6 +9,7 @@ CONTENTION_WORDS = {
     "pair": "one channel for each ordered pair of devices",
     "none": "no transfer waits for another",
     "sender": "a device sends or computes, depth first",
+    "host": "through host memory: a GPU sends, receives or computes",
 }
 BYTES_PER_US_IN_A_GB_PER_S = 1000.0
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from engine.graphs.distinct_rows import distinct_rows
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
+from engine.graphs.phases import FORWARD_OP, phases_by_name
 from engine.problem import PlacementProblem
-from engine.search.tasks import FORWARD, phases_of_ops
 from engine.simulator.topology import topological_order
 
 
@@ -21,7 +21,7 @@ def are_backward(problem: PlacementProblem) -> NDArray[np.bool_]:
     In a group without such forward ops they count as forward: the order of the groups fits them.
     """
     group_of_op, graph = problem.grouping.group_of_op, problem.graph
-    later = phases_of_ops(graph, topological_order(graph).astype(np.int64)) != FORWARD
+    later = phases_by_name(graph, topological_order(graph).astype(np.int64)) != FORWARD_OP
     time_us = np.nan_to_num(problem.op_time_us).max(axis=0)
     forward_us = np.bincount(group_of_op, weights=np.where(later, 0.0, time_us), minlength=problem.group_count)
     return np.asarray(later & (forward_us[group_of_op] > 0.0))

@@ -33,7 +33,7 @@ export const NONE = -1;
  * @property {number[]} busy_us [devices]
  * @property {number[]} rest_us [devices]
  * @property {number[]} sending_us [devices] time of transfers that keep a device from computing
- * @property {"bus" | "pair" | "none" | "sender"} contention
+ * @property {"bus" | "pair" | "none" | "sender" | "host"} contention
  * @property {string[]} causes of segments of the critical chain
  * @property {number[]} cause_us their times, which add up to the step
  * @property {string[]} idle_causes

@@ -10,12 +10,10 @@ from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.phases import FORWARD_OP, GRADIENT, UPDATE
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import Budget, PlacementProblem, RunContext
 from engine.search.tasks import (
-    FORWARD,
-    GRADIENT,
-    UPDATE,
     Tasks,
     memory_of_groups,
     readings_of,
@@ -143,9 +141,9 @@ def test_phases_agree_with_a_slow_twin(seed: int) -> None:
     allowed = np.ones((len(grouping.names), once.device_count), dtype=bool)
     grouped = PlacementProblem(graph, once.costs, grouping, once.cluster, allowed, RunContext.of(Budget(1)))
     tasks = tasks_of_phases(grouped)
-    phase = np.where(marked, GRADIENT, FORWARD)
+    phase = np.where(marked, GRADIENT, FORWARD_OP)
     for source, target in zip(graph.edge_source, graph.edge_target, strict=True):
-        if phase[source] != FORWARD and phase[target] == FORWARD:
+        if phase[source] != FORWARD_OP and phase[target] == FORWARD_OP:
             phase[target] = UPDATE
     pairs = {(int(one), int(group)) for one, group in zip(phase, group_of_op, strict=True)}
     assert sorted(tasks.group.tolist()) == sorted(group for _, group in pairs)

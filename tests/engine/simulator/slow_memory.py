@@ -35,9 +35,13 @@ def published_peaks(step: TwinStep) -> list[int]:
 
 
 def curves(step: TwinStep) -> list[list[tuple[float, int]]]:
-    """[devices] steps (from this time on, so many bytes) of the model `full`."""
+    """[devices] steps (from this time on, so many bytes) of the models `full` and `persistent`."""
     change: list[dict[float, int]] = [defaultdict(int) for _ in step.twin.device_names]
-    for device, start, end, size in [*held_at_home(step), *held_as_copies(step)]:
+    if step.twin.cluster.memory_model == MemoryModel.PERSISTENT:
+        held = [(device, 0.0, FOREVER, step.twin.persistent[op]) for op, device in enumerate(step.device_of_op)]
+    else:
+        held = [*held_at_home(step), *held_as_copies(step)]
+    for device, start, end, size in held:
         change[device][start] += size
         change[device][end] -= size
     return [_levels(changes) for changes in change]

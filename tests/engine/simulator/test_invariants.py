@@ -117,11 +117,11 @@ def the_step_is_no_shorter_than_its_parts(case: Case, timeline: Timeline) -> Non
 
 
 def memory_ends_with_what_persists(case: Case, timeline: Timeline) -> None:
-    full = case.cluster.memory_model == "full"
+    persists = case.cluster.memory_model != "outputs"
     kept = executed_part(case.graph, case.costs)[1].kept_bytes()
     for device, curve in enumerate(timeline.memory):
         here = timeline.device_of_op == device
-        persistent = kept[here].sum() if full else 0
+        persistent = kept[here].sum() if persists else 0
         assert curve.bytes[-1] == persistent
         assert np.all(curve.bytes >= persistent)
         assert np.all(np.diff(curve.time_us) > 0)

@@ -33,7 +33,9 @@ SIZES = (10_000, 22_700)
 def evaluations(graphs: Sequence[BenchGraph]) -> str:
     """Time random placements with the slow twin and with one call of `Simulator.evaluate`."""
     rows = []
-    for bench, memory_model, by_group in itertools.product(graphs, MemoryModel, (True, False)):
+    for bench, memory_model, by_group in itertools.product(
+        graphs, (MemoryModel.FULL, MemoryModel.OUTPUTS), (True, False)
+    ):
         cluster = published_cluster(2, memory_model)
         group_of_op = bench.group_of_op if by_group else np.arange(bench.graph.op_count, dtype=np.int32)
         simulator = Simulator(bench.graph, bench.costs, cluster, group_of_op)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from engine.graphs.phases import FORWARD_OP, GRADIENT, UPDATE, phases_by_name
 from engine.policies.drawn.graphs import COMPUTE_TO_TRANSFER, LAYER_US, drawn_graph
 from engine.policies.drawn.problems import DEVICES, ROOMY_BYTES, drawn_problem
 from engine.policies.drawn.shapes import SHAPES
-from engine.search.tasks import FORWARD, GRADIENT, UPDATE, phases_of_ops
 from engine.simulator.topology import topological_order
 
 
@@ -14,8 +14,8 @@ from engine.simulator.topology import topological_order
 def test_a_group_is_a_layer_with_its_gradient_and_its_update(shape: str) -> None:
     prepared = drawn_graph(shape, 40, {"K80": 1.0}, np.random.default_rng(3), trains=True)
     graph, grouping = prepared.graph, prepared.grouping
-    phase = phases_of_ops(graph, topological_order(graph).astype(np.int64))
-    layers = int((phase == FORWARD).sum())
+    phase = phases_by_name(graph, topological_order(graph).astype(np.int64))
+    layers = int((phase == FORWARD_OP).sum())
     assert grouping.group_count == layers == int((phase == GRADIENT).sum())
     assert int((phase == UPDATE).sum()) == int((prepared.costs.persistent_bytes > 0).sum())
     of_layer = [name.rpartition("/")[2] for name in graph.op_names]
@@ -34,10 +34,10 @@ def test_times_and_their_ratio_to_transfers_are_in_range(seed: int) -> None:
     trains = bool(seed % 2)
     prepared = drawn_graph("branching cells", 100, {"K80": 1.0}, np.random.default_rng(seed), trains=trains)
     graph, costs = prepared.graph, prepared.costs
-    phase = phases_of_ops(graph, topological_order(graph).astype(np.int64))
-    forward_us = costs.time_us[0][phase == FORWARD]
+    phase = phases_by_name(graph, topological_order(graph).astype(np.int64))
+    forward_us = costs.time_us[0][phase == FORWARD_OP]
     assert LAYER_US[0] <= forward_us.mean() <= LAYER_US[1]
-    transfer_us = costs.bytes_of_op()[phase == FORWARD].mean() / 7600.0
+    transfer_us = costs.bytes_of_op()[phase == FORWARD_OP].mean() / 7600.0
     work_us = costs.time_us[0].sum() / len(forward_us)
     assert COMPUTE_TO_TRANSFER[0] / 2 <= work_us / transfer_us <= 2 * COMPUTE_TO_TRANSFER[1]
 

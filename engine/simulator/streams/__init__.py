@@ -1,0 +1,1 @@
+"""Streams of micro-batches through a placed graph: their schedules, their period and the time of a batch."""

@@ -1,0 +1,114 @@
+"""A batch of micro-batches, simulated whole: fill, steady state and drain."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster
+from engine.files.compiled import borrowed, compiled
+from engine.graphs.graph import OPTIMIZER
+from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, of_micro_batch, records_of
+from engine.simulator.step_state import place_ops, reset, reset_devices
+from engine.simulator.streams.blocks import reset_blocks
+from engine.simulator.streams.loop import run_stream
+from engine.simulator.streams.schedule import Schedule, schedule_of
+from engine.simulator.streams.stages import NO_STAGE, Stages, stages_of
+from engine.simulator.streams.state import BLOCK
+from engine.simulator.streams.stream import Stream
+from engine.simulator.tables import Numbering, make_scratch
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One simulated batch."""
+
+    batch_time_us: float
+    peak_bytes: NDArray[np.int64]
+    """[devices]"""
+    stages: Stages
+    schedule: Schedule
+    device_of_op: NDArray[np.int32]
+    """[ops] of the graph"""
+    stage_of_op: NDArray[np.int64]
+    """[ops] of the graph; `NO_STAGE` for ops of the optimizer and those that are not executed"""
+    start_us: NDArray[np.float64]
+    """[micro-batches, ops] of the graph; those of the optimizer start in the last one"""
+    end_us: NDArray[np.float64]
+    """[micro-batches, ops] of the graph"""
+
+
+class BatchSimulator:
+    """Simulates batches of placements of one graph, with the tables of a stream's simulator."""
+
+    def __init__(self, tables: Tables, numbering: Numbering, cluster: Cluster, stream: Stream) -> None:
+        self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
+        self._scratch = make_scratch(tables, cluster, stream.micro_batches)
+
+    def batch(self, placement: NDArray[np.int32]) -> Batch:
+        """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
+        tables, micro_batches = self._tables, self._stream.micro_batches
+        device = placement[tables.placed_ops.group]
+        stages = stages_of(tables, device)
+        schedule = schedule_of(stages, self._stream)
+        scratch = self._with_blocks(stages, schedule, device)
+        batch_us = _simulate_batch(tables, scratch, placement)
+        ops, order = len(tables.placed_ops), self._numbering.ops
+        start_us, time_us = np.empty((micro_batches, ops)), np.empty(ops)
+        start_us[:, order] = scratch.start_us.reshape(micro_batches, ops)
+        time_us[order] = scratch.ops.time_us[:ops]
+        device_of_op, stage_of_op = np.empty(ops, np.int32), np.empty(ops, np.int64)
+        device_of_op[order], stage_of_op[order] = device, stages.stage_of_op
+        return Batch(
+            batch_time_us=batch_us,
+            peak_bytes=scratch.devices.peak_bytes.copy(),
+            stages=stages,
+            schedule=schedule,
+            device_of_op=device_of_op,
+            stage_of_op=stage_of_op,
+            start_us=start_us,
+            end_us=start_us + time_us,
+        )
+
+    def _with_blocks(self, stages: Stages, schedule: Schedule, device: NDArray[np.int32]) -> Scratch:
+        """The scratch with the blocks of a placement; behind those of each device comes one of its late ops."""
+        tables, micro_batches, devices = self._tables, self._stream.micro_batches, self._cluster.device_count
+        counts = np.bincount(schedule.device, minlength=devices)
+        first = np.concatenate(([0], np.cumsum(counts + 1)))
+        blocks = records_of(len(schedule.device) + devices, BLOCK)
+        place = np.arange(len(schedule.device)) + schedule.device
+        early = stages.stage_of_op != NO_STAGE
+        blocks.micro[place] = schedule.micro
+        blocks.left[place] = np.bincount(stages.stage_of_op[early], minlength=len(stages))[schedule.stage]
+        last = first[1:] - 1
+        is_late = tables.phase == OPTIMIZER
+        blocks.micro[last], blocks.is_late[last] = micro_batches - 1, True
+        blocks.left[last] = np.bincount(device[is_late], minlength=devices)
+        block_of = np.zeros((len(stages) + devices, micro_batches), np.uint32)
+        block_of[schedule.stage, schedule.micro] = place
+        block_of[len(stages) + np.arange(devices)] = last[:, None]
+        stage_of_op = np.where(is_late, len(stages) + device, np.maximum(stages.stage_of_op, 0))
+        state = self._scratch.stream._replace(
+            blocks=blocks, block_of=block_of.ravel(), stage_of_op=stage_of_op.astype(np.uint32)
+        )
+        state.turns.current, state.turns.beyond = first[:-1], first[1:]
+        return self._scratch._replace(stream=state)
+
+
+@compiled
+def _simulate_batch(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
+    """The time of a batch in µs, whose blocks are in `scratch`; peaks and times are there too."""
+    tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
+    ops = len(tables.placed_ops)
+    reset_devices(scratch)
+    first = of_micro_batch(tables, scratch, 0)
+    place_ops(tables, first, borrowed(placement), False)
+    for micro in range(len(scratch.ops) // ops):
+        own = of_micro_batch(tables, scratch, micro)
+        reset(tables, own)
+        for op in range(ops):
+            own.ops[op].device, own.ops[op].pending = first.ops[op].device, tables.placed_ops[op].in_degree
+            own.ops[op].time_us = first.ops[op].time_us
+    place_ops(tables, first, borrowed(placement), False)
+    reset_blocks(scratch)
+    return run_stream(tables, scratch, False, np.inf)

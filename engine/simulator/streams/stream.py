@@ -1,0 +1,59 @@
+"""What a stream is: how many micro-batches make a batch, and in which order the stages take them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.errors import SettingsError
+
+MOST_MICRO_BATCHES = 1024
+
+
+class Objective(StrEnum):
+    """What a run makes small."""
+
+    STEP_TIME = "step_time"
+    """the time of one step"""
+    THROUGHPUT = "throughput"
+    """the time of a micro-batch in a stream of them"""
+
+
+class Pipeline(StrEnum):
+    """The order in which the stages of a placement take the micro-batches of a batch."""
+
+    GPIPE = "gpipe"
+    """all forward passes, then all backward passes (Huang et al. 2019)"""
+    ONE_F_ONE_B = "1f1b"
+    """one forward, one backward, after as many forward passes as there are stages behind (Narayanan et al. 2019)"""
+    INTERLEAVED = "interleaved"
+    """1f1b with several stages a device, taken in turns (Narayanan et al. 2021)"""
+    INFERENCE = "inference"
+    """forward passes alone, one micro-batch behind the other"""
+
+
+GPIPE_CODE, ONE_F_ONE_B_CODE, INTERLEAVED_CODE, INFERENCE_CODE = range(4)
+PIPELINE_CODES = {
+    Pipeline.GPIPE: GPIPE_CODE,
+    Pipeline.ONE_F_ONE_B: ONE_F_ONE_B_CODE,
+    Pipeline.INTERLEAVED: INTERLEAVED_CODE,
+    Pipeline.INFERENCE: INFERENCE_CODE,
+}
+"""`Pipeline` as a number, for compiled code"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A batch of `micro_batches` that flow through the graph in the order of `pipeline`. Raises SettingsError."""
+
+    micro_batches: int
+    pipeline: Pipeline
+    contiguous: bool = False
+    """whether the groups of each device must be an interval of an order in which a pass can run"""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.micro_batches <= MOST_MICRO_BATCHES:
+            raise SettingsError(
+                f"{self.micro_batches} micro-batches",
+                where="micro_batches",
+                allowed=f"1 to {MOST_MICRO_BATCHES}",
+                field="micro_batches",
+            )

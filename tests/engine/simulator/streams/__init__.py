@@ -1,0 +1,1 @@
+"""Streams of micro-batches: schedules, periods, batches."""
