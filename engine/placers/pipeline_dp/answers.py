@@ -1,0 +1,83 @@
+"""The splits that the dynamic programme promises, from the best on, until what was evaluated beats all others."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.placers.pipeline_dp.splitting import SLACK, Periods
+from engine.placers.pipeline_dp.stages import StageScratch, find_stages, make_stage_scratch
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A set of units on a device of a class."""
+
+    units: NDArray[np.int64]
+    device_class: int
+
+
+@dataclass
+class Answers:
+    """Goes through the splits of `periods` from the last stage to the first.
+
+    A split whose promised period is below the best true one may be better, so it is looked at; all others are not.
+    """
+
+    periods: Periods
+    true_period_us: Callable[[list[Stage]], float]
+    """evaluates a split, its stages from the last to the first; infinite where it does not fit"""
+    is_over: Callable[[], bool]
+    most_splits: int
+    """how many are evaluated at most"""
+    best_us: float = np.inf
+    """the best true period so far"""
+    _scratch: StageScratch = field(init=False)
+    _evaluated: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._scratch = make_stage_scratch(self.periods.tables)
+
+    def walk(self) -> None:
+        """Evaluate splits until none can be better, or it is over."""
+        whole, state = self.periods.period_us.shape
+        if self._may_be_better(self.periods.best_us):
+            self._go_on([], whole - 1, state - 1, 0.0)
+
+    def _may_be_better(self, period_us: float) -> bool:
+        return period_us < np.inf and period_us < self.best_us * (1.0 - SLACK)
+
+    def _go_on(self, stages: list[Stage], whole: int, state: int, least_us: float) -> None:
+        """Split ideal `whole` on the devices of `state`, behind which are `stages`, whose loads are up to `least_us`."""
+        if whole == 0:
+            self.best_us = min(self.best_us, self.true_period_us(stages))
+            self._evaluated += 1
+            return
+        for promised_us, smaller, device_class, load_us in list(self._choices(whole, state, least_us)):
+            if self._evaluated == self.most_splits or self.is_over() or not self._may_be_better(promised_us):
+                return
+            stage = Stage(self.periods.ideals.units_between(smaller, whole), device_class)
+            left = state - int(self.periods.stride[device_class])
+            self._go_on([*stages, stage], smaller, left, max(least_us, load_us))
+
+    def _choices(self, whole: int, state: int, least_us: float) -> Iterator[tuple[float, int, int, float]]:
+        """The last stages of `whole`, best first: the promised period, the ideal left, the class and its load."""
+        periods = self.periods
+        most_us = min(periods.most_us, self.best_us)
+        found = find_stages(periods.tables, self._scratch, whole, most_us)
+        for_class = []
+        ideals = self._scratch.ideal[:found].copy()
+        for device_class, stride in enumerate(periods.stride.tolist()):
+            if state // stride % (periods.units.devices[device_class] + 1) == 0:
+                continue
+            load_us = self._scratch.load_us[:found, device_class].copy()
+            rest_us = periods.period_us[ideals, state - stride]
+            promised_us = np.maximum(np.maximum(load_us, rest_us), least_us)
+            good = np.flatnonzero((promised_us <= most_us) & (promised_us < np.inf))
+            for_class.append((promised_us[good], ideals[good], np.full(len(good), device_class), load_us[good]))
+        if not for_class:
+            return
+        promised, left, classes, loads = (np.concatenate(parts) for parts in zip(*for_class, strict=True))
+        for index in np.lexsort((left, loads, promised)).tolist():
+            yield float(promised[index]), int(left[index]), int(classes[index]), float(loads[index])
