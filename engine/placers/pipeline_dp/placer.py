@@ -99,7 +99,7 @@ class _Search:
         if likely is not None and not self._is_over():
             self._divide(likely, family, np.inf, 1)
         if not self._is_over():
-            has_room |= self._divide(units, family, linear.best_us, self._settings.most_splits)
+            has_room |= self._divide(units, family, self._best_us, self._settings.most_splits)
         if not has_room and self._best_us == np.inf and not self._is_over():
             self._divide_without_room()
 
@@ -112,7 +112,7 @@ class _Search:
         return ideals
 
     def _divide(self, units: Units, ideals: Ideals, most_us: float, most_splits: int) -> bool:
-        """Evaluate the best splits; returns whether there is one. It must be as good as `most_us`."""
+        """Evaluate the best splits up to a period of `most_us`; returns whether there is one."""
         periods = least_periods(units, ideals, self._is_over, most_us)
         if periods is None:
             return self._best_us < np.inf

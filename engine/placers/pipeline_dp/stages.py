@@ -45,7 +45,9 @@ class StageScratch(NamedTuple):
     load_us: NDArray[np.float64]
     """[ideals, classes] the load of each found stage; infinite where it does not fit"""
     seen: NDArray[np.int64]
-    """[ideals] the last ideal from which each was reached"""
+    """[ideals] the number of the last call that reached each"""
+    calls: NDArray[np.int64]
+    """[1] number of calls of `find_stages`"""
     inside: NDArray[np.int64]
     """[outputs] number of consumers in the stage"""
     holds: NDArray[np.bool_]
@@ -95,7 +97,8 @@ def make_stage_scratch(tables: StageTables) -> StageScratch:
     return StageScratch(
         np.empty(ideals, dtype=np.int32),
         np.empty((ideals, classes)),
-        np.full(ideals, -1, dtype=np.int64),
+        np.zeros(ideals, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(len(tables.producer), dtype=np.int64),
         np.zeros(units, dtype=np.bool_),
         np.zeros(depth, dtype=np.int64),
@@ -180,10 +183,11 @@ def find_stages(tables: StageTables, scratch: StageScratch, whole: int, most_us:
     They are in `scratch.ideal` and `scratch.load_us`. It removes one unit after the other, so that each stage costs
     no more than the outputs of one unit.
     """
-    found, depth = 0, 0
+    scratch.calls[0] += 1
+    found, depth, call = 0, 0, scratch.calls[0]
     scratch.at[0] = whole
     scratch.link[0] = tables.smaller_offset[whole]
-    scratch.seen[whole] = whole
+    scratch.seen[whole] = call
     while True:
         here = scratch.at[depth]
         if scratch.link[depth] == tables.smaller_offset[here + 1]:
@@ -195,9 +199,9 @@ def find_stages(tables: StageTables, scratch: StageScratch, whole: int, most_us:
         link = scratch.link[depth]
         scratch.link[depth] += 1
         smaller, unit = tables.smaller[link], tables.removed[link]
-        if scratch.seen[smaller] == whole:
+        if scratch.seen[smaller] == call:
             continue
-        scratch.seen[smaller] = whole
+        scratch.seen[smaller] = call
         depth += 1
         _add(tables, scratch, depth, unit)
         useful, may_grow = _note(tables, scratch, found, depth, most_us)
