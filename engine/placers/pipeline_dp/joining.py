@@ -2,7 +2,7 @@
 
 A unit that takes no time anywhere, may go wherever its neighbour may, and takes no memory that matters, joins its only
 neighbour after it (or before it) if its other data are free: that neighbour's stage may hold it, and what then passes
-between stages is no more. Units of a cycle share a device anyway.
+between stages is no more. StageUnits of a cycle share a device anyway.
 """
 
 from collections import defaultdict
@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.graphs.ordering import strong_components
-from engine.placers.pipeline_dp.units import Units
+from engine.placers.pipeline_dp.units import StageUnits
 
 
-def cycles_joined(units: Units) -> NDArray[np.int32]:
-    """[units] the number of each in `Units.merged`, with which no cycle is left."""
+def cycles_joined(units: StageUnits) -> NDArray[np.int32]:
+    """[units] the number of each in `StageUnits.merged`, with which no cycle is left."""
     return strong_components(units.before, units.unit_count)
 
 
-def idle_joined(units: Units) -> NDArray[np.int32]:
-    """[units] the number of each in `Units.merged`, with which idle units have joined a neighbour."""
+def idle_joined(units: StageUnits) -> NDArray[np.int32]:
+    """[units] the number of each in `StageUnits.merged`, with which idle units have joined a neighbour."""
     return _Joining(units).joined()
 
 
 class _Joining:
     """The neighbours of each unit while units join."""
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: StageUnits) -> None:
         count = units.unit_count
         self._after = _neighbours(units.before, count)
         self._before = _neighbours(units.before[:, ::-1], count)

@@ -1,13 +1,13 @@
 """Pipeline DP: the contiguous split with the least period, by dynamic programming over ideals.
 
 A split is contiguous if each device has an interval of an order in which the graph can run, forward and backward pass
-apart. The first stages of a pipeline together are an ideal: a set of groups that holds, with a group, all that it needs.
-The least period of an ideal on some devices follows from those of the smaller ideals: see splitting.py. Which groups a
+apart. The first stages of a pipeline together are an ideal: a set of groups that holds all that its groups need. The
+least period of an ideal on some devices follows from those of the smaller ideals: see splitting.py. Which groups a
 training step keeps together: see problem_units.py.
 
 The answer is exact for the loads that a stage has by itself: with equal links and `host`, `bus` or `none`, and where
-memory is that of persistent bytes. Otherwise the programme promises what no split can beat, and splits are evaluated from
-the best promise on, until the best evaluated one beats all promises that are left or `most_splits` are evaluated.
+memory is that of persistent bytes. Otherwise the programme promises what no split can beat, and splits are evaluated
+from the best promise on, until the best evaluated one beats all promises that are left or `most_splits` are evaluated.
 
 Where there are more than `most_ideals`, it divides linear orders instead, a depth-first and a breadth-first one and the
 one of the groups' numbers, and says so. Deviations: devices of one class are those of equal kind, memory and allowed
@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Json, ShouldStop
 from engine.graphs.ordering import earliest_first
-from engine.placers.pipeline_dp.answers import Answers, Stage
 from engine.placers.pipeline_dp.ideals import Ideals, all_ideals, breadth_first_order, depth_first_order, prefixes
 from engine.placers.pipeline_dp.problem_units import SplitProblem, split_problem
+from engine.placers.pipeline_dp.promised_splits import PromisedSplits, SplitStage
 from engine.placers.pipeline_dp.splitting import Periods, least_periods, state_count
-from engine.placers.pipeline_dp.units import Units
+from engine.placers.pipeline_dp.units import StageUnits
 from engine.problem import PlacementProblem
 from engine.search.symmetry import alike_devices
 from engine.settings.fields import require_allowed, whole
@@ -48,7 +48,7 @@ MOST_EXCHANGES = 60
 class PipelineDpSettings:
     """Settings of the dynamic programme: how much it looks at before it settles for less."""
 
-    most_ideals: int = whole(30_000, 2, 1_000_000, "ideals up to which the answer is exact; beyond it, linear orders")
+    most_ideals: int = whole(60_000, 2, 1_000_000, "ideals up to which the answer is exact; beyond it, linear orders")
     most_splits: int = whole(300, 1, 100_000, "splits to evaluate where links or memory make promises inexact")
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class _Search:
             self._problem.context.progress("Too many ideals for an exact split: dividing linear orders")
         return ideals
 
-    def _divide(self, units: Units, ideals: Ideals, most_us: float, most_splits: int) -> bool:
+    def _divide(self, units: StageUnits, ideals: Ideals, most_us: float, most_splits: int) -> bool:
         """Evaluate the best splits up to a period of `most_us`; returns whether there is one."""
         periods = least_periods(units, ideals, self._is_over, most_us)
         if periods is None:
@@ -129,11 +129,11 @@ class _Search:
 
     def _evaluate(self, periods: Periods, most_splits: int) -> None:
         """Evaluate the splits that `periods` promises, at most `most_splits`, until none can be better."""
-        answers = Answers(periods, self._true_period_us, self._is_over, most_splits, self._best_us)
+        answers = PromisedSplits(periods, self._true_period_us, self._is_over, most_splits, self._best_us)
         answers.walk()
         self._best_us = answers.best_us
 
-    def _true_period_us(self, stages: Sequence[Stage]) -> float:
+    def _true_period_us(self, stages: Sequence[SplitStage]) -> float:
         """Evaluate a split on all devices that make a difference, and return the best period."""
         placements = [each for each in self._placements(stages) if self._split.is_contiguous(each)]
         placements = placements[: self._problem.ledger.remaining]
@@ -143,7 +143,7 @@ class _Search:
         period_us = np.where(self._problem.feasible(evaluations), evaluations.step_time_us, np.inf)
         return float(period_us.min())
 
-    def _placements(self, stages: Sequence[Stage]) -> list[NDArray[np.int32]]:
+    def _placements(self, stages: Sequence[SplitStage]) -> list[NDArray[np.int32]]:
         """[groups] the placements of a split, without those that differ by devices that are alike."""
         device_of_unit = np.zeros(self._split.units.unit_count, dtype=np.int32)
         placements = []
@@ -153,7 +153,7 @@ class _Search:
             placements.append(self._split.placement(device_of_unit))
         return placements
 
-    def _devices(self, stages: Sequence[Stage], chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def _devices(self, stages: Sequence[SplitStage], chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """The devices of all stages, of which the first have `chosen` ones; of those that are alike the first free."""
         if len(chosen) == len(stages):
             yield chosen
@@ -165,7 +165,7 @@ class _Search:
             yield from self._devices(stages, (*chosen, device))
 
 
-def linear_orders(units: Units) -> Ideals:
+def linear_orders(units: StageUnits) -> Ideals:
     """The prefixes of three linear orders of `units`."""
     count = units.unit_count
     orders = (depth_first_order(units.before, count), breadth_first_order(units.before, count))

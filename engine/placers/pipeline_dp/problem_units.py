@@ -6,8 +6,8 @@ Rules, for the devices of the groups:
 - A group with backward but no forward ops is ordered by its edges of the backward pass, turned round, as if it had a
   mirror image in the forward pass; if that makes a cycle, the groups in it share a device.
 - A group with neither (of the optimizer alone) joins the group with which it exchanges most bytes and with which it
-  may share a device; if there is none, it goes to the allowed device with most memory left, since a micro-batch does not
-  need it.
+  may share a device; if there is none, it goes to the allowed device with most memory left, since no micro-batch
+  needs it.
 
 Where links differ, a stage's transfers are taken for those on the best links of its class of devices, which no
 placement can beat, or for those on links between the best and the worst. With `sender` they are counted once for all
@@ -26,10 +26,10 @@ from engine.costs.costs import Costs
 from engine.errors import InfeasibleError
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER, ComputationGraph
-from engine.graphs.ordering import NO_PAIR, adjacency, distinct, strong_components
+from engine.graphs.ordering import adjacency, distinct, strong_components
 from engine.graphs.phases import phases_of_graph
 from engine.placers.pipeline_dp.joining import cycles_joined, idle_joined
-from engine.placers.pipeline_dp.units import Units
+from engine.placers.pipeline_dp.units import StageUnits
 from engine.problem import PlacementProblem
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import topological_order
@@ -37,7 +37,7 @@ from engine.simulator.topology import topological_order
 NO_UNIT = -1
 
 
-class Links(Enum):
+class LinkEstimate(Enum):
     """Which links the loads of stages are taken for."""
 
     BEST = "best"
@@ -53,9 +53,9 @@ class SplitProblem:
     """[devices]"""
     unit_of_group: NDArray[np.int32]
     """[groups] or `NO_UNIT`"""
-    units: Units
+    units: StageUnits
     """with the loads that no placement can beat"""
-    likely: Units | None
+    likely: StageUnits | None
     """the same with likely loads; None where they are no different"""
     passes: tuple[NDArray[np.int64], NDArray[np.int64]]
     """pairs of groups [pairs, 2] between which data of the forward, and of the backward pass flow"""
@@ -89,8 +89,8 @@ def split_problem(problem: PlacementProblem) -> SplitProblem:
     phase = phases_of_graph(graph, topological_order(graph))
     group_of_op = problem.grouping.group_of_op
     class_of_device = _classes(problem)
-    best = _of_groups(problem, graph, costs, phase, class_of_device, Links.BEST)
-    likely = _of_groups(problem, graph, costs, phase, class_of_device, Links.MEAN)
+    best = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.BEST)
+    likely = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.MEAN)
     shares = _with_optimizer(problem, phase)
     in_units = shares != NO_UNIT
     unit_of_group = np.full(problem.group_count, NO_UNIT, dtype=np.int32)
@@ -107,9 +107,7 @@ def split_problem(problem: PlacementProblem) -> SplitProblem:
         np.array_equal(getattr(units, name), getattr(likely, name)) for name in ("send_us", "receive_us", "channel_us")
     )
     passes = (_pairs(graph, group_of_op, phase == FORWARD), _pairs(graph, group_of_op, phase == BACKWARD))
-    return SplitProblem(
-        problem, class_of_device, unit_of_group, units, None if same else likely, passes
-    )
+    return SplitProblem(problem, class_of_device, unit_of_group, units, None if same else likely, passes)
 
 
 def _classes(problem: PlacementProblem) -> NDArray[np.int32]:
@@ -121,9 +119,7 @@ def _classes(problem: PlacementProblem) -> NDArray[np.int32]:
     return np.array([numbers.setdefault(look, len(numbers)) for look in looks], dtype=np.int32)
 
 
-def _pairs(
-    graph: ComputationGraph, group_of_op: NDArray[np.int32], is_inside: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _pairs(graph: ComputationGraph, group_of_op: NDArray[np.int32], is_inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     """[pairs, 2] groups joined by an edge between two of the ops `is_inside` [ops]."""
     inside = is_inside[graph.edge_source] & is_inside[graph.edge_target]
     ends = [group_of_op[graph.edge_source[inside]], group_of_op[graph.edge_target[inside]]]
@@ -163,7 +159,7 @@ def _with_optimizer(problem: PlacementProblem, phase: NDArray[np.uint8]) -> NDAr
     return shares
 
 
-def _of_units(groups: Units, unit_of_group: NDArray[np.int32]) -> Units:
+def _of_units(groups: StageUnits, unit_of_group: NDArray[np.int32]) -> StageUnits:
     """The units that consist of `groups` by `unit_of_group`, without those of `NO_UNIT`, which move nothing."""
     count = int(unit_of_group.max()) + 1
     merged = groups.merged(np.where(unit_of_group == NO_UNIT, count, unit_of_group).astype(np.int32))
@@ -178,8 +174,8 @@ def _of_groups(
     costs: Costs,
     phase: NDArray[np.uint8],
     class_of_device: NDArray[np.int32],
-    links: Links,
-) -> Units:
+    links: LinkEstimate,
+) -> StageUnits:
     """Each group as a unit, those of the optimizer too."""
     group_of_op, groups = problem.grouping.group_of_op, problem.group_count
     _, devices = np.unique(class_of_device, return_index=True)
@@ -190,7 +186,7 @@ def _of_groups(
     counts = np.bincount(uses[:, 0], minlength=len(flows.producer))
     loads = [_transfers(flows, problem.cluster, class_of_device == number, links) for number in range(len(devices))]
     send_us, receive_us, channel_us = (np.array(part) for part in zip(*loads, strict=True))
-    return Units(
+    return StageUnits(
         before=_before(graph, group_of_op, phase, groups).astype(np.int32),
         time_us=np.array([_times(problem, costs, phase, device) for device in devices.tolist()]),
         kept_bytes=np.bincount(group_of_op, costs.kept_bytes(), groups).astype(np.int64),
@@ -245,7 +241,7 @@ def _flows(graph: ComputationGraph, costs: Costs, phase: NDArray[np.uint8]) -> _
 
 
 def _transfers(
-    flows: _Flows, cluster: Cluster, inside: NDArray[np.bool_], links: Links
+    flows: _Flows, cluster: Cluster, inside: NDArray[np.bool_], links: LinkEstimate
 ) -> Sequence[NDArray[np.float64]]:
     """Send, receive and channel times [flows] of each flow for the devices `inside` [devices], alike to a stage."""
     nothing = np.zeros(len(flows.producer))
@@ -261,7 +257,7 @@ def _transfers(
         case Contention.BUS:
             return nothing, nothing, send_us + each_us
         case Contention.PAIR:
-            channels = cluster.device_count - 1 if links == Links.BEST else 1
+            channels = cluster.device_count - 1 if links == LinkEstimate.BEST else 1
             return nothing, nothing, (send_us + each_us) / channels
         case Contention.SENDER:
             return send_us + flows.trips * cluster.link_rest_us, nothing, nothing
@@ -272,8 +268,8 @@ def _transfers(
             return nothing, nothing, nothing
 
 
-def _one_of(figures: NDArray[np.float64], links: Links) -> float:
+def _one_of(figures: NDArray[np.float64], links: LinkEstimate) -> float:
     """The figure that stands for those of several links."""
     if len(figures) == 0 or figures.min() == figures.max():
         return float(figures.min(initial=np.inf)) if len(figures) else 0.0
-    return float(figures.min() if links == Links.BEST else figures.mean())
+    return float(figures.min() if links == LinkEstimate.BEST else figures.mean())

@@ -21,7 +21,7 @@ from engine.placers.pipeline_dp.stages import (
     make_stage_scratch,
     make_stage_tables,
 )
-from engine.placers.pipeline_dp.units import Units
+from engine.placers.pipeline_dp.units import StageUnits
 
 PAIRS_A_CHUNK = 3_000_000
 """pairs of ideals between two looks at `should_stop`: a second at most"""
@@ -33,7 +33,7 @@ SLACK = 1e-9
 class Periods:
     """The least periods of all ideals."""
 
-    units: Units
+    units: StageUnits
     ideals: Ideals
     tables: StageTables
     stride: NDArray[np.int64]
@@ -49,13 +49,13 @@ class Periods:
         return float(self.period_us[-1, -1])
 
 
-def state_count(units: Units) -> int:
+def state_count(units: StageUnits) -> int:
     """The number of states: of numbers of devices of each class that are used."""
     return int(np.prod(units.devices + 1))
 
 
 def least_periods(
-    units: Units, ideals: Ideals, should_stop: ShouldStop, most_us: float = np.inf
+    units: StageUnits, ideals: Ideals, should_stop: ShouldStop, most_us: float = np.inf
 ) -> Periods | None:
     """The least periods of `ideals`, or None if told to stop. Periods above `most_us`, a known one, are left out."""
     tables = make_stage_tables(units, ideals)

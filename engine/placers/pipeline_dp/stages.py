@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.files.compiled import compiled, inlined
 from engine.placers.pipeline_dp.ideals import Ideals
-from engine.placers.pipeline_dp.units import Units
+from engine.placers.pipeline_dp.units import StageUnits
 
 
 class StageTables(NamedTuple):
@@ -18,7 +18,7 @@ class StageTables(NamedTuple):
     smaller: NDArray[np.int32]
     removed: NDArray[np.int32]
     time_us: NDArray[np.float64]
-    """[units, classes] as in `Units`, transposed as the three below"""
+    """[units, classes] as in `StageUnits`, transposed as the three below"""
     kept_bytes: NDArray[np.int64]
     made_offset: NDArray[np.int64]
     """[units + 1] where the outputs begin that each unit makes"""
@@ -68,7 +68,7 @@ class StageScratch(NamedTuple):
     """[depth]"""
 
 
-def make_stage_tables(units: Units, ideals: Ideals) -> StageTables:
+def make_stage_tables(units: StageUnits, ideals: Ideals) -> StageTables:
     """The tables for `ideals` of `units`."""
     uses = np.diff(units.consumer_offset)
     output_of_use = np.repeat(np.arange(len(uses), dtype=np.int32), uses)
@@ -128,26 +128,41 @@ def _add(tables: StageTables, scratch: StageScratch, depth: int, unit: int) -> N
         channel_us[depth, row] = channel_us[depth - 1, row]
     scratch.kept_bytes[depth] = scratch.kept_bytes[depth - 1] + tables.kept_bytes[unit]
     scratch.holds[unit] = True
+    _add_made(tables, scratch, depth, unit)
+    _add_used(tables, scratch, depth, unit)
+
+
+@inlined
+def _add_made(tables: StageTables, scratch: StageScratch, depth: int, unit: int) -> None:
+    """Count the outputs that `unit` makes: sent where others use them, received no more where the stage does."""
     for place in range(tables.made_offset[unit], tables.made_offset[unit + 1]):
         output = tables.made[place]
         if scratch.inside[output] > 0:
-            for row in range(classes):
-                device_us[depth, row] -= tables.receive_us[output, row]
+            _change(scratch.device_us, depth, tables.receive_us, output, -1.0)
         if scratch.inside[output] < tables.consumers[output]:
-            for row in range(classes):
-                device_us[depth, row] += tables.send_us[output, row]
-                channel_us[depth, row] += tables.channel_us[output, row]
+            _change(scratch.device_us, depth, tables.send_us, output, 1.0)
+            _change(scratch.channel_us, depth, tables.channel_us, output, 1.0)
+
+
+@inlined
+def _add_used(tables: StageTables, scratch: StageScratch, depth: int, unit: int) -> None:
+    """Count the outputs that `unit` uses: received if another stage makes them, sent no more if no other uses them."""
     for place in range(tables.used_offset[unit], tables.used_offset[unit + 1]):
         output = tables.used[place]
         scratch.inside[output] += 1
         if not scratch.holds[tables.producer[output]]:
             if scratch.inside[output] == 1:
-                for row in range(classes):
-                    device_us[depth, row] += tables.receive_us[output, row]
+                _change(scratch.device_us, depth, tables.receive_us, output, 1.0)
         elif scratch.inside[output] == tables.consumers[output]:
-            for row in range(classes):
-                device_us[depth, row] -= tables.send_us[output, row]
-                channel_us[depth, row] -= tables.channel_us[output, row]
+            _change(scratch.device_us, depth, tables.send_us, output, -1.0)
+            _change(scratch.channel_us, depth, tables.channel_us, output, -1.0)
+
+
+@inlined
+def _change(sums: NDArray[np.float64], depth: int, figures: NDArray[np.float64], output: int, sign: float) -> None:
+    """Add the figures of `output` to the sums [depth, classes], or take them away."""
+    for row in range(figures.shape[1]):
+        sums[depth, row] += sign * figures[output, row]
 
 
 @inlined

@@ -9,12 +9,12 @@ from engine.graphs.ordering import Pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class StageUnits:
     """Sets of groups that share a device, in a partial order, and the outputs that pass between them.
 
     A stage is a set of units on one device. Its load is the sum of its units' times, plus `send_us` of each of its
-    outputs that is used elsewhere, plus `receive_us` of each output from elsewhere that it uses; or, if greater, the sum of
-    `channel_us` of its outputs that are used elsewhere. Classes are of devices that look alike to a stage.
+    outputs that is used elsewhere, plus `receive_us` of each output from elsewhere that it uses; or, if greater, the
+    sum of `channel_us` of its outputs that are used elsewhere. Classes are of devices that look alike to a stage.
     """
 
     before: Pairs
@@ -58,7 +58,7 @@ class Units:
         """[outputs] whether passing the output on costs nothing."""
         return np.asarray((self.send_us + self.receive_us + self.channel_us).max(axis=0, initial=0.0) == 0.0)
 
-    def merged(self, unit_of: NDArray[np.int32]) -> "Units":
+    def merged(self, unit_of: NDArray[np.int32]) -> "StageUnits":
         """The units of which each consists of all units of one number in `unit_of` [units], numbers from 0."""
         count = int(unit_of.max()) + 1
         time_us = np.zeros((self.class_count, count))
@@ -71,7 +71,7 @@ class Units:
         uses = uses[uses[:, 1] != unit_of[self.producer[uses[:, 0]]]]
         kept, output_of_use = np.unique(uses[:, 0], return_inverse=True)
         before = unit_of[self.before]
-        return Units(
+        return StageUnits(
             before=np.unique(before[before[:, 0] != before[:, 1]], axis=0).astype(np.int32),
             time_us=time_us,
             kept_bytes=kept_bytes,

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from engine.simulator.streams.stream import Pipeline, Stream
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
@@ -11,7 +12,6 @@ from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER, Computati
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import distinct
 from engine.problem import Budget, PlacementProblem, RunContext
-from engine.simulator.streams.stream import Pipeline, Stream
 
 MOST_GROUPS = {2: 10, 3: 7, 4: 6}
 """devices → groups, so that there are a few thousand placements"""
@@ -102,8 +102,7 @@ def _cluster(rng: np.random.Generator, devices: int, memory_bytes: int, contenti
     numbers = [*range(devices - cpus), *range(cpus)]
     return Cluster(
         devices=tuple(
-            Device(f"/device:{kind}:{number}", kind, memory_bytes)
-            for kind, number in zip(kinds, numbers, strict=True)
+            Device(f"/device:{kind}:{number}", kind, memory_bytes) for kind, number in zip(kinds, numbers, strict=True)
         ),
         contention=contention,
         bandwidth_bytes_per_us=np.full((devices, devices), 7600.0),

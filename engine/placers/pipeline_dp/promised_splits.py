@@ -11,7 +11,7 @@ from engine.placers.pipeline_dp.stages import StageScratch, find_stages, make_st
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SplitStage:
     """A set of units on a device of a class."""
 
     units: NDArray[np.int64]
@@ -19,14 +19,14 @@ class Stage:
 
 
 @dataclass
-class Answers:
+class PromisedSplits:
     """Goes through the splits of `periods` from the last stage to the first.
 
     A split whose promised period is below the best true one may be better, so it is looked at; all others are not.
     """
 
     periods: Periods
-    true_period_us: Callable[[list[Stage]], float]
+    true_period_us: Callable[[list[SplitStage]], float]
     """evaluates a split, its stages from the last to the first; infinite where it does not fit"""
     is_over: Callable[[], bool]
     most_splits: int
@@ -48,8 +48,8 @@ class Answers:
     def _may_be_better(self, period_us: float) -> bool:
         return period_us < np.inf and period_us < self.best_us * (1.0 - SLACK)
 
-    def _go_on(self, stages: list[Stage], whole: int, state: int, least_us: float) -> None:
-        """Split ideal `whole` on the devices of `state`, behind which are `stages`, whose loads are up to `least_us`."""
+    def _go_on(self, stages: list[SplitStage], whole: int, state: int, least_us: float) -> None:
+        """Split ideal `whole` on the devices of `state`; behind it are `stages`, whose loads are up to `least_us`."""
         if whole == 0:
             self.best_us = min(self.best_us, self.true_period_us(stages))
             self._evaluated += 1
@@ -57,7 +57,7 @@ class Answers:
         for promised_us, smaller, device_class, load_us in list(self._choices(whole, state, least_us)):
             if self._evaluated == self.most_splits or self.is_over() or not self._may_be_better(promised_us):
                 return
-            stage = Stage(self.periods.ideals.units_between(smaller, whole), device_class)
+            stage = SplitStage(self.periods.ideals.units_between(smaller, whole), device_class)
             left = state - int(self.periods.stride[device_class])
             self._go_on([*stages, stage], smaller, left, max(least_us, load_us))
 

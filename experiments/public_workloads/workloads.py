@@ -1,0 +1,220 @@
+"""The workloads of a published benchmark as placement problems: nodes with times, edges with the cost of an output.
+
+Two spellings of its fields are read: the published one, and one with plain names. A file is a workload if it has nodes
+and edges; another JSON file may hold an expert's split.
+Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, NeurIPS 2020, and the
+description of the input format that comes with its code.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from engine.simulator.streams.stream import Pipeline, Stream
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import MOST_MEMORY_BYTES, Cluster, Contention, Device, MemoryModel
+from engine.costs.costs import Costs, CostSource
+from engine.errors import GraphError
+from engine.graphs.graph import BACKWARD, FORWARD, ComputationGraph
+from engine.graphs.grouping.grouping import group_ops
+from engine.problem import Budget, Clock, PlacementProblem, RunContext
+from engine.problem.pins import allowed_devices
+
+BYTES_A_US = 1e9
+"""of every link: costs become whole bytes, and a load is right to far less than a millionth"""
+MICRO_BATCHES = 8
+"""the period does not depend on it"""
+PUBLISHED = {
+    "nodes": {
+        "id": "id",
+        "cpu": "cpuLatency",
+        "accelerator": "fpgaLatency",
+        "bytes": "size",
+        "backward": "isBackwardNode",
+        "colocation": "colorClass",
+    },
+    "edges": {"source": "sourceId", "target": "destId", "cost": "cost"},
+    "workload": {"accelerators": "maxFPGAs", "cpus": "maxCPUs", "memory_bytes": "maxSizePerFPGA"},
+}
+"""our names → the published ones"""
+ON_ACCELERATOR = "supportedOnFpga"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A graph and the devices that it is for."""
+
+    name: str
+    digest: str
+    """SHA-256 of its file"""
+    graph: ComputationGraph
+    costs: Costs
+    cluster: Cluster
+    node_ids: tuple[int, ...]
+    """[ops]"""
+    published_us: Mapping[str, float]
+    """`contiguous_optimum` and `known_best`, where the file has them"""
+    expert: Mapping[int, int] | None
+    """node → device, where an expert's split is known"""
+
+    @property
+    def trains(self) -> bool:
+        return bool((self.graph.phase == BACKWARD).any())
+
+    def problem(
+        self, *, contiguous: bool, seconds: float | None = None, clock: Clock | None = None
+    ) -> PlacementProblem:
+        """The problem of making its period small, each set of co-located nodes a group."""
+        graph, costs, cluster = self.graph, self.costs, self.cluster
+        grouping = group_ops(graph, costs, None)
+        allowed = allowed_devices(graph, costs, grouping, cluster)
+        stream = Stream(MICRO_BATCHES, Pipeline.ONE_F_ONE_B if self.trains else Pipeline.INFERENCE, contiguous)
+        budget = Budget(MOST_TRIED, seconds)
+        return PlacementProblem(
+            graph, costs, grouping, cluster, allowed, RunContext.of(budget, clock=clock), stream=stream
+        )
+
+
+MOST_TRIED = 100_000_000
+"""evaluations: seconds end a run"""
+
+
+def workloads_in(folder: Path) -> Iterator[Workload]:
+    """The workloads in the JSON files of `folder` and below. Raises GraphError for a file that lacks a field."""
+    texts = {path: path.read_bytes() for path in sorted(folder.rglob("*.json"))}
+    objects = {path: content for path, text in texts.items() if isinstance(content := json.loads(text), dict)}
+    experts = {path.stem: content for path, content in objects.items() if {"fpgas", "cpus"} <= content.keys()}
+    for path, content in objects.items():
+        spelled = PUBLISHED["workload"]
+        if {"nodes", "edges"} <= content.keys() and (spelled.keys() <= content.keys() or _is_published(content)):
+            name = content.get("name") or f"{path.parent.name} {path.stem}"
+            digest = hashlib.sha256(texts[path]).hexdigest()
+            try:
+                yield _workload(name, digest, content, _expert_of(path.stem, experts))
+            except KeyError as error:
+                raise GraphError(f"a node, an edge or the file has no {error}", where=path.name) from error
+
+
+def _is_published(content: Mapping[str, Any]) -> bool:
+    return PUBLISHED["workload"]["accelerators"] in content
+
+
+def _expert_of(name: str, experts: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The expert's split for workload `name`: that of the inference serves its training too."""
+    for likely in (name, name.replace("training", "inference")):
+        if f"{likely}_expert" in experts:
+            return experts[f"{likely}_expert"]
+    return None
+
+
+def _workload(name: str, digest: str, content: Mapping[str, Any], expert: Mapping[str, Any] | None) -> Workload:
+    named = _named(content)
+    graph, costs = _graph(name, named), _costs(named)
+    ids = tuple(node["id"] for node in named["nodes"])
+    published = {key: float(content[key]) for key in ("contiguous_optimum", "known_best") if key in content}
+    split = None if expert is None else _split_of(expert, named)
+    return Workload(name, digest, graph, costs, _cluster(named), ids, published, split)
+
+
+def _named(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The file's object with our names."""
+    published = _is_published(content)
+
+    def with_our_names(given: Mapping[str, Any], part: str) -> dict[str, Any]:
+        names = PUBLISHED[part]
+        optional = "colocation"
+        taken = {ours: theirs if published else ours for ours, theirs in names.items()}
+        return {ours: given.get(name) if ours == optional else given[name] for ours, name in taken.items()}
+
+    return {
+        **with_our_names(content, "workload"),
+        "nodes": [
+            with_our_names(node, "nodes") | {ON_ACCELERATOR: bool(node.get(ON_ACCELERATOR, True))}
+            for node in content["nodes"]
+        ],
+        "edges": [with_our_names(edge, "edges") for edge in content["edges"]],
+    }
+
+
+def _graph(name: str, named: Mapping[str, Any]) -> ComputationGraph:
+    nodes = named["nodes"]
+    index = {node["id"]: number for number, node in enumerate(nodes)}
+    ends = [(index[edge["target"]], index[edge["source"]]) for edge in named["edges"]]
+    target, source = np.array(sorted(ends), dtype=np.int32).reshape(-1, 2).T
+    return ComputationGraph(
+        name=name,
+        op_names=tuple(f"node_{node['id']}" for node in nodes),
+        op_types=("",) * len(nodes),
+        edge_source=source.copy(),
+        edge_target=target.copy(),
+        edge_output=np.zeros(len(ends), np.int32),
+        devices=("",) * len(nodes),
+        colocation=tuple(() if node["colocation"] is None else (f"class_{node['colocation']}",) for node in nodes),
+        back_edges=np.zeros((0, 2), np.int32),
+        phase=np.array([BACKWARD if node["backward"] else FORWARD for node in nodes], np.uint8),
+    )
+
+
+def _costs(named: Mapping[str, Any]) -> Costs:
+    """The nodes' costs; an output's bytes are those of the greatest cost that one of its edges has."""
+    nodes = named["nodes"]
+    index = {node["id"]: number for number, node in enumerate(nodes)}
+    cost_us = np.zeros(len(nodes))
+    for edge in named["edges"]:
+        source = index[edge["source"]]
+        cost_us[source] = max(cost_us[source], edge["cost"])
+    accelerator_us = [node["accelerator"] if node[ON_ACCELERATOR] else np.nan for node in nodes]
+    return Costs(
+        kinds=("GPU", "CPU"),
+        time_us=np.array([accelerator_us, [node["cpu"] for node in nodes]], dtype=np.float64),
+        output_offset=np.arange(len(nodes) + 1, dtype=np.int64),
+        output_bytes=np.rint(cost_us * BYTES_A_US).astype(np.int64),
+        persistent_bytes=np.array([round(node["bytes"]) for node in nodes], dtype=np.int64),
+        temporary_bytes=np.zeros(len(nodes), np.int64),
+        source=np.full(len(nodes), CostSource.GIVEN, np.uint8),
+    )
+
+
+def _cluster(named: Mapping[str, Any]) -> Cluster:
+    """Accelerators, then CPUs, whose memory has no end."""
+    counts = {"GPU": named["accelerators"], "CPU": named["cpus"]}
+    memory_bytes = {"GPU": int(named["memory_bytes"]), "CPU": MOST_MEMORY_BYTES}
+    devices = tuple(
+        Device(f"/device:{kind}:{number}", kind, memory_bytes[kind])
+        for kind, count in counts.items()
+        for number in range(count)
+    )
+    links = (len(devices), len(devices))
+    return Cluster(
+        devices=devices,
+        contention=Contention.HOST,
+        bandwidth_bytes_per_us=np.full(links, BYTES_A_US),
+        latency_us=np.zeros(links),
+        link_rest_us=0.0,
+        op_rest_us=0.0,
+        memory_model=MemoryModel.PERSISTENT,
+    )
+
+
+def _split_of(expert: Mapping[str, Any], named: Mapping[str, Any]) -> dict[int, int]:
+    """Node → device; nodes that the split does not name go with those of their co-location class."""
+    device_of: dict[int, int] = {}
+    for part, first in (("fpgas", 0), ("cpus", named["accelerators"])):
+        for number, machine in enumerate(expert[part]):
+            device_of |= dict.fromkeys(machine["nodes"], first + number)
+    of_class = {node["colocation"]: device_of[node["id"]] for node in named["nodes"] if node["id"] in device_of}
+    return {node["id"]: device_of.get(node["id"], of_class.get(node["colocation"], 0)) for node in named["nodes"]}
+
+
+def placement_of_nodes(
+    workload: Workload, problem: PlacementProblem, device_of: Mapping[int, int]
+) -> NDArray[np.int32]:
+    """[groups] the placement of a split of nodes."""
+    placement = np.zeros(problem.group_count, dtype=np.int32)
+    placement[problem.grouping.group_of_op] = [device_of[node] for node in workload.node_ids]
+    return placement
