@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.files.compiled import compiled, inlined
+from engine.files.compiled import borrowed, compiled, inlined
 from engine.placers.pipeline_dp.ideals import Ideals
 from engine.placers.pipeline_dp.units import StageUnits
 
@@ -118,6 +118,46 @@ def _by_unit(
 
 
 @inlined
+def _borrow_tables(tables: StageTables) -> StageTables:
+    return StageTables(
+        borrowed(tables.smaller_offset),
+        borrowed(tables.smaller),
+        borrowed(tables.removed),
+        borrowed(tables.time_us),
+        borrowed(tables.kept_bytes),
+        borrowed(tables.made_offset),
+        borrowed(tables.made),
+        borrowed(tables.used_offset),
+        borrowed(tables.used),
+        borrowed(tables.producer),
+        borrowed(tables.consumers),
+        borrowed(tables.send_us),
+        borrowed(tables.receive_us),
+        borrowed(tables.channel_us),
+        borrowed(tables.memory_bytes),
+    )
+
+
+@inlined
+def _borrow_scratch(scratch: StageScratch) -> StageScratch:
+    return StageScratch(
+        borrowed(scratch.ideal),
+        borrowed(scratch.load_us),
+        borrowed(scratch.seen),
+        borrowed(scratch.calls),
+        borrowed(scratch.inside),
+        borrowed(scratch.holds),
+        borrowed(scratch.link),
+        borrowed(scratch.at),
+        borrowed(scratch.unit),
+        borrowed(scratch.device_us),
+        borrowed(scratch.channel_us),
+        borrowed(scratch.work_us),
+        borrowed(scratch.kept_bytes),
+    )
+
+
+@inlined
 def _add(tables: StageTables, scratch: StageScratch, depth: int, unit: int) -> None:
     """Put `unit` into the stage; the sums of `depth` are those of the depth before with it."""
     classes = len(tables.memory_bytes)
@@ -198,6 +238,7 @@ def find_stages(tables: StageTables, scratch: StageScratch, whole: int, most_us:
     They are in `scratch.ideal` and `scratch.load_us`. It removes one unit after the other, so that each stage costs
     no more than the outputs of one unit.
     """
+    tables, scratch = _borrow_tables(tables), _borrow_scratch(scratch)
     scratch.calls[0] += 1
     found, depth, call = 0, 0, scratch.calls[0]
     scratch.at[0] = whole

@@ -11,7 +11,7 @@ from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph
 def slow_loads_us(
     graph: ComputationGraph, costs: Costs, cluster: Cluster, phase: Sequence[int], device_of_op: Sequence[int]
 ) -> dict[tuple[int, ...], float]:
-    """(device,) or (device, device) → load of a device or link; a bus is (device, device). `phase` is [ops]; no trips."""
+    """(device,) or (device, device) → load of a device or link; a bus is (device, device); `phase` is [ops]."""
     loads: dict[tuple[int, ...], float] = defaultdict(float)
     times = costs.time_on_devices(cluster.devices)
     for op, device in enumerate(device_of_op):
