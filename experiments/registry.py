@@ -107,6 +107,12 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.policies.sizes:make_sizes_scope",
     ),
+    "public_workloads": Experiment(
+        "experiments.public_workloads.table:run",
+        "a quarter of an hour",
+        scoped=True,
+        scope="experiments.public_workloads.table:make_workload_scope",
+    ),
     "recorded": Experiment("experiments.recorded.table:run", "an hour"),
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),

@@ -61,6 +61,8 @@ class Method:
     """whether a run that begins from a placement searches from there; any other method evaluates it and goes its way"""
     evaluates_in_compiled_code: bool = False
     """whether it evaluates inside compiled code, which can only simulate: its rewards cannot be measured"""
+    streams_only: bool = False
+    """whether it makes the period of a stream small, and refuses a problem whose objective is the step time"""
     memory: MemoryNeed = memory.EVERY_RUN
     """what a run of it takes"""
 
@@ -272,6 +274,16 @@ PLACERS: dict[str, Method] = {
             searches_levels=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
+        ),
+        Method(
+            "pipeline_dp",
+            "Pipeline DP",
+            "engine.placers.pipeline_dp.placer:PipelineDp",
+            SEARCH,
+            "finds the contiguous split with the least period, by dynamic programming over the sets of groups that can "
+            "come first",
+            deterministic=True,
+            streams_only=True,
         ),
         Method(
             "exhaustive",

@@ -201,14 +201,22 @@ def _cluster(named: Mapping[str, Any]) -> Cluster:
     )
 
 
-def _split_of(expert: Mapping[str, Any], named: Mapping[str, Any]) -> dict[int, int]:
-    """Node → device; nodes that the split does not name go with those of their co-location class."""
+def _split_of(expert: Mapping[str, Any], named: Mapping[str, Any]) -> dict[int, int] | None:
+    """Node → device, or None if the split is one of another graph.
+
+    Nodes of the backward pass that the split does not name go with those of their co-location class.
+    """
     device_of: dict[int, int] = {}
     for part, first in (("fpgas", 0), ("cpus", named["accelerators"])):
         for number, machine in enumerate(expert[part]):
             device_of |= dict.fromkeys(machine["nodes"], first + number)
-    of_class = {node["colocation"]: device_of[node["id"]] for node in named["nodes"] if node["id"] in device_of}
-    return {node["id"]: device_of.get(node["id"], of_class.get(node["colocation"], 0)) for node in named["nodes"]}
+    nodes = {node["id"]: node for node in named["nodes"]}
+    of_class = {nodes[node]["colocation"]: device for node, device in device_of.items() if node in nodes}
+    of_class.pop(None, None)
+    left = [node for node in nodes.values() if node["id"] not in device_of]
+    if not device_of.keys() <= nodes.keys() or any(node["colocation"] not in of_class for node in left):
+        return None
+    return device_of | {node["id"]: of_class[node["colocation"]] for node in left}
 
 
 def placement_of_nodes(

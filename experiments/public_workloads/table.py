@@ -1,0 +1,197 @@
+"""Published workloads of pipelines: what our methods find for throughput beside the published optimum and rules.
+
+`python -m experiments public_workloads --set folder=PATH` writes docs/results/public_workloads.{md,json}. The workloads
+are other people's data, which a person has in a folder: the files of Tarnawski et al. (NeurIPS 2020) as they are
+published, an expert's splits among them, or with plain names. Each row is kept, so a second call continues.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import VERSION
+from engine.errors import PlacetoError, SettingsError
+from engine.events import Json
+from engine.placers.registry import PLACERS, make_placer
+from engine.problem import PlacementProblem
+from engine.problem.trivial import one_device_placements
+from engine.settings.fields import number, require_allowed, text
+from engine.settings.making import make_settings
+from experiments.auto_check.cases import SHARED
+from experiments.folders import below_root
+from experiments.grid import KeptResults, Measurement, measure_cells_here
+from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.public_workloads.pipedream import pipedream_us
+from experiments.public_workloads.workloads import Workload, placement_of_nodes, workloads_in
+
+COMMAND = "python -m experiments public_workloads"
+NAME = "public_workloads"
+ONE_DEVICE, PIPEDREAM, EXPERT = "one device", "PipeDream", "expert"
+BY_RULE = (ONE_DEVICE, PIPEDREAM, EXPERT)
+EXACT = "pipeline_dp"
+CONTIGUOUS, FREE = "contiguous", "free"
+SEARCHES = (("scotch", FREE), (EXACT, CONTIGUOUS), ("auto", CONTIGUOUS), ("milp", CONTIGUOUS), ("auto", FREE))
+"""method, and whether its placements must be contiguous"""
+CLOSE = 1e-3
+"""relative difference up to which a period is the published one"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadScope:
+    """The defaults are the whole experiment; smaller values make it shorter, and the page shows them."""
+
+    folder: str = text("", "folder with the workloads' files, in any depth; empty: the one beside the checkout")
+    seconds: float = number(10.0, 1e-3, 1e5, "for each method that would search without end")
+
+    def __post_init__(self) -> None:
+        require_allowed(self)
+
+
+def make_workload_scope(settings: Mapping[str, Json]) -> WorkloadScope:
+    """The scope with these `settings`; the others are the whole experiment's. Raises SettingsError."""
+    return make_settings("the experiment", WorkloadScope, settings)
+
+
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
+    """Measure what `folder`/kept/public_workloads.jsonl lacks, write the page, and return it."""
+    scope = make_workload_scope(settings or {})
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    rows: dict[str, dict[str, Any]] = {}
+    workloads = {workload.name: workload for workload in workloads_in(_where(scope))}
+    if not workloads:
+        raise SettingsError("there is no workload", where="folder", allowed="a folder with JSON files of the benchmark")
+    keys = {
+        name: {answer: key_of(workload, answer, scope) for answer in answers()} for name, workload in workloads.items()
+    }
+    for name, workload in workloads.items():
+        report(name)
+        rows[name] = measure_cells_here(kept, keys[name], partial(_measured, workload, scope.seconds), report)
+    every = [key for of_workload in keys.values() for key in of_workload.values()]
+    write_rows(folder, NAME, [dict(key) | {"result": kept[key]} for key in every], indent=1)
+    return write_page(folder, NAME, page(workloads, rows, scope, kept.made(every)))
+
+
+def _where(scope: WorkloadScope) -> Path:
+    """The folder with the files. Raises SettingsError if there is none."""
+    folder = below_root(scope.folder) if scope.folder else SHARED
+    if not folder.is_dir():
+        raise SettingsError(f"{folder} is no folder", where="folder", allowed="a folder with the workloads' files")
+    return folder
+
+
+def answers() -> list[str]:
+    """The rows of the table: rules, then methods that there are."""
+    return [*BY_RULE, *(f"{method}, {kind}" for method, kind in SEARCHES if method in PLACERS)]
+
+
+def key_of(workload: Workload, answer: str, scope: WorkloadScope) -> Measurement:
+    """What a row measures."""
+    searches = answer not in BY_RULE and not PLACERS[answer.partition(",")[0]].deterministic
+    seconds = {"seconds": scope.seconds} if searches else {}
+    return {"workload": workload.name, "file": workload.digest, "answer": answer, **seconds}
+
+
+def _measured(workload: Workload, seconds: float, answer: str) -> dict[str, Json]:
+    """The period in µs, null where there is none that fits, and the seconds that it took."""
+    begun = time.perf_counter()
+    period_us = period_of(workload, answer, seconds)
+    fits = period_us is not None and np.isfinite(period_us)
+    return {"period_us": period_us if fits else None, "seconds": round(time.perf_counter() - begun, 3)}
+
+
+def period_of(workload: Workload, answer: str, seconds: float) -> float | None:
+    """The period in µs that `answer` gives; infinite or None where it gives none that fits."""
+    if answer == ONE_DEVICE:
+        problem = workload.problem(contiguous=True)
+        return _best_us(problem, one_device_placements(problem))
+    if answer == PIPEDREAM:
+        return pipedream_us(workload.problem(contiguous=True))
+    if answer == EXPERT:
+        problem = workload.problem(contiguous=False)
+        split = workload.expert
+        return None if split is None else _best_us(problem, placement_of_nodes(workload, problem, split)[None])
+    method, _, kind = answer.partition(", ")
+    problem = workload.problem(contiguous=kind == CONTIGUOUS, seconds=None if method == EXACT else seconds)
+    try:
+        make_placer(method, {}).place(problem, np.random.default_rng(0), lambda: False)
+    except PlacetoError:
+        return None
+    return problem.ledger.best_step_time_us
+
+
+def _best_us(problem: PlacementProblem, placements: NDArray[np.int32]) -> float:
+    """The least period of `placements` [batch, groups] that fit; infinite if none does."""
+    evaluations = problem.times_of(placements)
+    return float(np.where(problem.feasible(evaluations), evaluations.step_time_us, np.inf).min())
+
+
+def page(
+    workloads: Mapping[str, Workload], rows: Mapping[str, Mapping[str, Any]], scope: WorkloadScope, made: str
+) -> str:
+    """The whole page; `made` says by which state of the code."""
+    head = (
+        "workload",
+        "groups",
+        *map(labelled, answers()),
+        "seconds of Pipeline DP",
+        "published, contiguous",
+        "best known",
+    )
+    lines = [
+        [
+            name,
+            str(workload.problem(contiguous=True).group_count),
+            *(_shown(rows[name][answer]["period_us"]) for answer in answers()),
+            _seconds(rows[name]),
+            _shown(workload.published_us.get("contiguous_optimum")),
+            _shown(workload.published_us.get("known_best")),
+        ]
+        for name, workload in workloads.items()
+    ]
+    return "\n".join([_head(scope, made), "", *table_of_figures(head, lines), "", _agreement(workloads, rows), ""])
+
+
+def labelled(answer: str) -> str:
+    """An answer for people: a method has its label."""
+    method, comma, kind = answer.partition(",")
+    return f"{PLACERS[method].label}{comma}{kind}" if method in PLACERS else answer
+
+
+def _head(scope: WorkloadScope, made: str) -> str:
+    return f"""# Published workloads of pipelines
+
+`{COMMAND}`; Placeto Explorer {VERSION}; {made}.
+
+The period of each split in µs, for the files of Tarnawski et al. (NeurIPS 2020): the load of the busiest device, where
+an accelerator also takes the time of what it sends to and receives from host memory. Accelerators and CPUs as in each
+file; memory counts weights alone; no rests. Methods that search had {scope.seconds:g} s each, seed 0. PipeDream ties
+what cannot be cut at one place and divides one order; an expert's split is that of the publication. –: none, or none
+that fits."""
+
+
+def _shown(period_us: float | None) -> str:
+    return "–" if period_us is None else f"{period_us:,.4f}"
+
+
+def _seconds(of_workload: Mapping[str, Any]) -> str:
+    row = of_workload.get(f"{EXACT}, {CONTIGUOUS}")
+    return "–" if row is None else f"{row['seconds']:.1f}"
+
+
+def _agreement(workloads: Mapping[str, Workload], rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """How many of the published optima Pipeline DP reaches."""
+    pairs = [
+        (rows[name][f"{EXACT}, {CONTIGUOUS}"]["period_us"], workload.published_us["contiguous_optimum"])
+        for name, workload in workloads.items()
+        if "contiguous_optimum" in workload.published_us and EXACT in PLACERS
+    ]
+    equal = sum(found is not None and abs(found / published - 1) <= CLOSE for found, published in pairs)
+    if not pairs:
+        return "The files say no optimum."
+    return f"{labelled(EXACT)} finds {equal} of {len(pairs)} published optima, to {CLOSE:.1%} of them."
