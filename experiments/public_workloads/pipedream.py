@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from engine.graphs.colocation import DisjointSets
 from engine.graphs.grouping.grouping import Grouping
+from engine.placers.pipeline_dp.device_states import states_of_devices
 from engine.placers.pipeline_dp.ideals import breadth_first_order, depth_first_order, prefixes
 from engine.placers.pipeline_dp.problem_units import split_problem
 from engine.placers.pipeline_dp.splitting import least_periods
@@ -31,7 +32,7 @@ def pipedream_us(problem: PlacementProblem) -> float:
     best_us = np.inf
     for order in (depth_first_order, breadth_first_order):
         ideals = prefixes([order(units.before, units.unit_count)], units.unit_count)
-        periods = least_periods(units, ideals, lambda: False)
+        periods = least_periods(units, ideals, states_of_devices(units.devices), lambda: False)
         assert periods is not None
         best_us = min(best_us, periods.best_us)
     return float(best_us)

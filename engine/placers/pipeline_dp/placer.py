@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Json, ShouldStop
 from engine.graphs.ordering import earliest_first
+from engine.placers.pipeline_dp.device_states import states_of_devices
 from engine.placers.pipeline_dp.ideals import Ideals, all_ideals, breadth_first_order, depth_first_order, prefixes
 from engine.placers.pipeline_dp.problem_units import SplitProblem, split_problem
 from engine.placers.pipeline_dp.promised_splits import PromisedSplits, SplitStage
-from engine.placers.pipeline_dp.splitting import Periods, least_periods, state_count
+from engine.placers.pipeline_dp.splitting import Periods, least_periods
 from engine.placers.pipeline_dp.units import StageUnits
 from engine.problem import PlacementProblem
 from engine.search.symmetry import alike_devices
@@ -82,14 +83,17 @@ class _Search:
         self._problem = split.problem
         self._is_over = partial(self._problem.context.is_over, should_stop)
         self._orders = linear_orders(split.units)
+        self._states = states_of_devices(split.units.devices)
         self._alike = alike_devices(self._problem)
         self._best_us = np.inf
         """the best true period so far"""
 
     def run(self) -> None:
         """Linear orders first, whose best bounds all others; then all ideals, if they are few enough."""
+        if not self._states.are_all:
+            self._problem.context.progress("Too many classes of devices: they follow each other in one order")
         units, likely = self._split.units, self._split.likely
-        linear = least_periods(units, self._orders, lambda: False)
+        linear = least_periods(units, self._orders, self._states, lambda: False)
         assert linear is not None
         ideals = self._ideals()
         has_room = linear.best_us < np.inf
@@ -106,14 +110,14 @@ class _Search:
     def _ideals(self) -> Ideals | None:
         """All ideals, or None if there are too many, which it reports."""
         units, most = self._split.units, self._settings.most_ideals
-        ideals = all_ideals(units.before, units.unit_count, min(most, max(2, MOST_PERIODS // state_count(units))))
+        ideals = all_ideals(units.before, units.unit_count, min(most, max(2, MOST_PERIODS // self._states.count)))
         if ideals is None:
             self._problem.context.progress("Too many ideals for an exact split: dividing linear orders")
         return ideals
 
     def _divide(self, units: StageUnits, ideals: Ideals, most_us: float, most_splits: int) -> bool:
         """Evaluate the best splits up to a period of `most_us`; returns whether there is one."""
-        periods = least_periods(units, ideals, self._is_over, most_us)
+        periods = least_periods(units, ideals, self._states, self._is_over, most_us)
         if periods is None:
             return self._best_us < np.inf
         self._evaluate(periods, most_splits)

@@ -54,30 +54,29 @@ class PromisedSplits:
             self.best_us = min(self.best_us, self.true_period_us(stages))
             self._evaluated += 1
             return
-        for promised_us, smaller, device_class, load_us in list(self._choices(whole, state, least_us)):
+        for promised_us, smaller, move, load_us in list(self._choices(whole, state, least_us)):
             if self._evaluated == self.most_splits or self.is_over() or not self._may_be_better(promised_us):
                 return
+            device_class = int(self.periods.states.device_class[move])
             stage = SplitStage(self.periods.ideals.units_between(smaller, whole), device_class)
-            left = state - int(self.periods.stride[device_class])
-            self._go_on([*stages, stage], smaller, left, max(least_us, load_us))
+            before = int(self.periods.states.next_state[move])
+            self._go_on([*stages, stage], smaller, before, max(least_us, load_us))
 
     def _choices(self, whole: int, state: int, least_us: float) -> Iterator[tuple[float, int, int, float]]:
-        """The last stages of `whole`, best first: the promised period, the ideal left, the class and its load."""
+        """The last stages of `whole`, best first: the promised period, the ideal left, the move and the load."""
         periods = self.periods
         most_us = min(periods.most_us, self.best_us)
         found = find_stages(periods.tables, self._scratch, whole, most_us)
-        for_class = []
         ideals = self._scratch.ideal[:found].copy()
-        for device_class, stride in enumerate(periods.stride.tolist()):
-            if state // stride % (periods.units.devices[device_class] + 1) == 0:
-                continue
-            load_us = self._scratch.load_us[:found, device_class].copy()
-            rest_us = periods.period_us[ideals, state - stride]
+        parts = []
+        for move in range(*periods.states.move_offset[state : state + 2].tolist()):
+            load_us = self._scratch.load_us[:found, periods.states.device_class[move]].copy()
+            rest_us = periods.period_us[ideals, periods.states.next_state[move]]
             promised_us = np.maximum(np.maximum(load_us, rest_us), least_us)
             good = np.flatnonzero((promised_us <= most_us) & (promised_us < np.inf))
-            for_class.append((promised_us[good], ideals[good], np.full(len(good), device_class), load_us[good]))
-        if not for_class:
+            parts.append((promised_us[good], ideals[good], np.full(len(good), move), load_us[good]))
+        if not parts:
             return
-        promised, left, classes, loads = (np.concatenate(parts) for parts in zip(*for_class, strict=True))
+        promised, left, moves, loads = (np.concatenate(part) for part in zip(*parts, strict=True))
         for index in np.lexsort((left, loads, promised)).tolist():
-            yield float(promised[index]), int(left[index]), int(classes[index]), float(loads[index])
+            yield float(promised[index]), int(left[index]), int(moves[index]), float(loads[index])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.events import ShouldStop
 from engine.files.compiled import compiled
+from engine.placers.pipeline_dp.device_states import DeviceStates
 from engine.placers.pipeline_dp.ideals import Ideals
 from engine.placers.pipeline_dp.stages import (
     StageScratch,
@@ -36,8 +37,7 @@ class Periods:
     units: StageUnits
     ideals: Ideals
     tables: StageTables
-    stride: NDArray[np.int64]
-    """[classes] by how much a device of each class changes the number of a state"""
+    states: DeviceStates
     period_us: NDArray[np.float64]
     """[ideals, states] infinite where there is none, or none up to the known bound"""
     most_us: float
@@ -49,59 +49,49 @@ class Periods:
         return float(self.period_us[-1, -1])
 
 
-def state_count(units: StageUnits) -> int:
-    """The number of states: of numbers of devices of each class that are used."""
-    return int(np.prod(units.devices + 1))
-
-
 def least_periods(
-    units: StageUnits, ideals: Ideals, should_stop: ShouldStop, most_us: float = np.inf
+    units: StageUnits,
+    ideals: Ideals,
+    states: DeviceStates,
+    should_stop: ShouldStop,
+    most_us: float = np.inf,
 ) -> Periods | None:
     """The least periods of `ideals`, or None if told to stop. Periods above `most_us`, a known one, are left out."""
     tables = make_stage_tables(units, ideals)
     scratch = make_stage_scratch(tables)
-    stride = np.concatenate(([1], np.cumprod(units.devices + 1)[:-1])).astype(np.int64)
-    period_us = np.full((ideals.count, state_count(units)), np.inf)
+    period_us = np.full((ideals.count, states.count), np.inf)
     period_us[0] = 0.0
     most_us *= 1.0 + SLACK
-    used = _used_devices(units.devices)
+    moves = (states.move_offset, states.device_class, states.next_state)
     first = 1
     while first < ideals.count:
         if should_stop():
             return None
         rows = max(1, PAIRS_A_CHUNK // (first + 1))
-        _fill(tables, scratch, stride, used, period_us, most_us, first, min(first + rows, ideals.count))
+        _fill(tables, scratch, moves, period_us, most_us, first, min(first + rows, ideals.count))
         first += rows
-    return Periods(units, ideals, tables, stride, period_us, most_us)
-
-
-def _used_devices(devices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[states, classes] the number of devices of each class in each state."""
-    grids = np.indices([count + 1 for count in devices[::-1].tolist()])
-    return np.ascontiguousarray(grids.reshape(len(devices), -1)[::-1].T)
+    return Periods(units, ideals, tables, states, period_us, most_us)
 
 
 @compiled
 def _fill(
     tables: StageTables,
     scratch: StageScratch,
-    stride: NDArray[np.int64],
-    used: NDArray[np.int64],
+    moves: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     period_us: NDArray[np.float64],
     most_us: float,
     first: int,
     end: int,
 ) -> None:
     """Fill the rows `first` to `end` of `period_us` [ideals, states]; those before are filled."""
-    states, classes = used.shape
+    move_offset, device_class, next_state = moves
+    states = len(move_offset) - 1
     for whole in range(first, end):
-        row = period_us[whole]
         for stage in range(find_stages(tables, scratch, whole, most_us)):
-            before = period_us[scratch.ideal[stage]]
-            for device_class in range(classes):
-                load_us = scratch.load_us[stage, device_class]
-                if load_us > most_us:
-                    continue
-                for state in range(states):
-                    if used[state, device_class] and load_us < row[state]:
-                        row[state] = min(row[state], max(load_us, before[state - stride[device_class]]))
+            smaller = scratch.ideal[stage]
+            for state in range(states):
+                for move in range(move_offset[state], move_offset[state + 1]):
+                    load_us = scratch.load_us[stage, device_class[move]]
+                    if load_us <= most_us and load_us < period_us[whole, state]:
+                        promised_us = max(load_us, period_us[smaller, next_state[move]])
+                        period_us[whole, state] = min(period_us[whole, state], promised_us)
