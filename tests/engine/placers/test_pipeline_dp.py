@@ -1,6 +1,7 @@
 """Pipeline DP beside all contiguous placements of small graphs."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from engine.errors import InfeasibleError, SettingsError
 from engine.events import FromPlacer, Json, Progress
 from engine.graphs.graph import FORWARD
 from engine.graphs.ordering import distinct
+from engine.placers.pipeline_dp import placer
+from engine.placers.pipeline_dp.device_states import states_of_devices
 from engine.placers.pipeline_dp.ideals import all_ideals, breadth_first_order, depth_first_order, prefixes
 from engine.placers.pipeline_dp.placer import PipelineDp
 from engine.placers.pipeline_dp.problem_units import split_problem
@@ -83,6 +86,19 @@ def test_it_looks_at_the_devices_where_links_differ() -> None:
         cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
         unequal = dataclasses.replace(problem, cluster=cluster)
         assert found_us(unequal, most_splits=100_000) == pytest.approx(optimum_us(unequal), rel=1e-9), f"seed {seed}"
+
+
+def test_with_very_many_classes_of_devices_they_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placer, "states_of_devices", partial(states_of_devices, most=1))
+    equal = 0
+    for seed in range(60):
+        problem = drawn(seed, Contention.HOST)
+        in_order_us, optimum = found_us(problem), optimum_us(problem)
+        equal += in_order_us == pytest.approx(optimum, rel=1e-9)
+        assert in_order_us >= optimum * (1 - 1e-9)
+        if len(split_problem(problem).units.devices) == 1:
+            assert in_order_us == pytest.approx(optimum, rel=1e-9)
+    assert equal > 40
 
 
 def test_its_first_answer_needs_one_evaluation_where_loads_are_those_of_a_stage() -> None:
