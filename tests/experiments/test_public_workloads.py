@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.errors import GraphError, SettingsError
+from engine.events import Json
 from engine.placers.pipeline_dp.placer import PipelineDp
 from experiments.auto_check.cases import SHARED
 from experiments.public_workloads.pipedream import pipedream_us
@@ -73,7 +74,7 @@ def test_the_page_has_what_was_measured_and_a_second_call_measures_nothing(tmp_p
     data = tmp_path / "data"
     data.mkdir()
     (data / "chain.json").write_text(json.dumps(CHAIN))
-    settings = {"folder": str(data), "seconds": 0.05}
+    settings: dict[str, Json] = {"folder": str(data), "seconds": 0.05}
     first = run(tmp_path, lambda _: None, settings)
     assert "finds 1 of 1 published optima" in first and "| chain | 3 |" in first
     heard: list[str] = []

@@ -116,7 +116,7 @@ def _new_table(most: int) -> NDArray[np.int64]:
 
 
 @inlined
-def _slot(words: NDArray[np.uint64], bits: NDArray[np.uint64], table: NDArray[np.int64]) -> int:
+def _slot(words: NDArray[np.uint64], bits: NDArray[np.uint64], table: NDArray[np.int64]) -> np.int64:
     """The place of the set `words` in `table`: where it is, or the free one where it belongs."""
     key = np.uint64(0)
     for word in words:

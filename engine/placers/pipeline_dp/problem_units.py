@@ -123,7 +123,7 @@ def _pairs(graph: ComputationGraph, group_of_op: NDArray[np.int32], is_inside: N
     """[pairs, 2] groups joined by an edge between two of the ops `is_inside` [ops]."""
     inside = is_inside[graph.edge_source] & is_inside[graph.edge_target]
     ends = [group_of_op[graph.edge_source[inside]], group_of_op[graph.edge_target[inside]]]
-    return distinct(np.stack(ends, axis=1).astype(np.int64))
+    return distinct(np.stack(ends, axis=1)).astype(np.int64)
 
 
 def _before(

@@ -104,7 +104,9 @@ def make_stage_scratch(tables: StageTables) -> StageScratch:
         np.zeros(depth, dtype=np.int64),
         np.zeros(depth, dtype=np.int32),
         np.zeros(depth, dtype=np.int32),
-        *(np.zeros((depth, classes)) for _ in range(3)),
+        np.zeros((depth, classes)),
+        np.zeros((depth, classes)),
+        np.zeros((depth, classes)),
         np.zeros(depth, dtype=np.int64),
     )
 
