@@ -23,6 +23,8 @@ class DeviceStates:
     """[moves] the class of the device"""
     next_state: NDArray[np.int64]
     """[moves] the state for the stages before"""
+    devices: NDArray[np.int64]
+    """[states, classes] the number of devices of each class that may be used"""
     are_all: bool
     """whether classes may follow each other in any order"""
 
@@ -34,30 +36,27 @@ class DeviceStates:
 def states_of_devices(devices: NDArray[np.int64], most: int = MOST_STATES) -> DeviceStates:
     """The states for `devices` [classes], the number of devices of each class."""
     if float(np.prod(devices.astype(np.float64) + 1)) <= most:
-        return _states(*_all_moves(devices), are_all=True)
-    return _states(*_moves_in_order(devices), are_all=False)
+        return _all_states(devices)
+    return _states_in_order(devices)
 
 
-def _states(
-    state: NDArray[np.int64], device_class: NDArray[np.int64], next_state: NDArray[np.int64], *, are_all: bool
-) -> DeviceStates:
-    """The states with moves from `state` [moves], which rises."""
-    offset = np.searchsorted(state, np.arange(int(state.max()) + 2))
-    return DeviceStates(offset.astype(np.int64), device_class, next_state, are_all)
-
-
-def _all_moves(devices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """From each state, one for each class of which a device may be used."""
+def _all_states(devices: NDArray[np.int64]) -> DeviceStates:
+    """From each state a move for each class of which a device may be used."""
     stride = np.concatenate(([1], np.cumprod(devices + 1)[:-1])).astype(np.int64)
-    state = np.arange(int(np.prod(devices + 1)))
-    moves = np.argwhere(state[:, None] // stride % (devices + 1) > 0)
-    return moves[:, 0], moves[:, 1], moves[:, 0] - stride[moves[:, 1]]
+    used = np.arange(int(np.prod(devices + 1)))[:, None] // stride % (devices + 1)
+    state, device_class = np.nonzero(used)
+    return DeviceStates(_offset(state, len(used)), device_class, state - stride[device_class], used, are_all=True)
 
 
-def _moves_in_order(devices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """From each state, one to the last device of each class among the devices that may be used."""
-    first = np.concatenate(([0], np.cumsum(devices)[:-1]))
-    state = np.arange(int(devices.sum()) + 1)
-    last = np.minimum(state[:, None], first + devices) - 1
-    moves = np.argwhere(last >= first)
-    return moves[:, 0], moves[:, 1], last[moves[:, 0], moves[:, 1]]
+def _states_in_order(devices: NDArray[np.int64]) -> DeviceStates:
+    """From each state a move to the last device of each class among those that may be used."""
+    first = np.cumsum(devices) - devices
+    used = np.clip(np.arange(int(devices.sum()) + 1)[:, None] - first, 0, devices)
+    state, device_class = np.nonzero(used)
+    next_state = (first + used - 1)[state, device_class]
+    return DeviceStates(_offset(state, len(used)), device_class, next_state, used, are_all=False)
+
+
+def _offset(state: NDArray[np.int64], states: int) -> NDArray[np.int64]:
+    """[states + 1] where the moves of each state begin; `state` [moves] rises."""
+    return np.searchsorted(state, np.arange(states + 1)).astype(np.int64)
