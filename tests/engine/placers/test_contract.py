@@ -19,17 +19,26 @@ from engine.problem.trivial import all_on, best_one_device, one_device_placement
 from engine.run.request import RunRequest
 from engine.run.run import Run
 from engine.simulator import Evaluations
+from engine.simulator.streams.stream import Pipeline, Stream
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.small_runs import events_of, prepared_graph
 
 EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
 ENOUGH_FOR_ALL = {"exhaustive": 20_000}
 """evaluations of a method that refuses to work with fewer: all placements of the small problems here"""
+STREAM = Stream(4, Pipeline.INFERENCE)
+"""for methods that make its period small, and nothing else"""
 Heard = list[FromPlacer]
 
 
 def evaluations_for(method: str) -> int:
     return ENOUGH_FOR_ALL.get(method, 200)
+
+
+def problem_for(method: str, seed: int, **asked: Any) -> PlacementProblem:
+    """A small problem with an objective that the method has."""
+    problem = small_problem(seed, **asked)
+    return dataclasses.replace(problem, stream=STREAM) if PLACERS[method].streams_only else problem
 
 
 def place(
@@ -53,7 +62,7 @@ def place(
 @EVERY_METHOD
 @pytest.mark.parametrize("pins", [False, True])
 def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> None:
-    problem = small_problem(1, devices=3, pins=pins, evaluations=evaluations_for(method))
+    problem = problem_for(method, 1, devices=3, pins=pins, evaluations=evaluations_for(method))
     placement, _ = place(method, problem)
     assert placement.shape == (problem.group_count,)
     assert problem.respects(placement[None, :]).all()
@@ -71,7 +80,7 @@ def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> Non
     ],
 )
 def test_a_method_that_learns_says_what_it_learned(method: str, lacks: tuple[str, ...]) -> None:
-    _, heard = place(method, small_problem(1, evaluations=300))
+    _, heard = place(method, problem_for(method, 1, evaluations=300))
     updates = [event for event in heard if isinstance(event, Update)]
     assert updates
     for update in updates:
@@ -87,7 +96,7 @@ def test_a_method_that_learns_says_what_it_learned(method: str, lacks: tuple[str
 def test_a_method_that_learns_can_be_frozen(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every method that reports learning has the setting; with it nothing moves, and the rest is as ever."""
     enough = Budget(max(300, evaluations_for(method)))
-    problem = small_problem(1).with_budget(enough)
+    problem = problem_for(method, 1).with_budget(enough)
     _, heard = place(method, problem)
     learns = any(isinstance(event, Update) for event in heard)
     assert learns == ("frozen" in settings_of(make_placer(method, {})))
@@ -118,7 +127,7 @@ def test_a_method_that_learns_can_begin_from_the_shared_prior(method: str, monke
     assert has_it == (learns or method == "brkga")
     if not has_it:
         return
-    problem = small_problem(3, ops=60, devices=3, pins=True)
+    problem = problem_for(method, 3, ops=60, devices=3, pins=True)
     trivial = all_on(problem.allowed, best_one_device(problem))
     free = problem.allowed.sum(axis=1) > 1
     for settings in FIRST_SAMPLES.get(method, [{}]):
@@ -179,7 +188,7 @@ def moves_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @EVERY_METHOD
 @pytest.mark.parametrize("evaluations", [1, 2, 37, 200])
 def test_it_never_exceeds_its_evaluations(method: str, evaluations: int) -> None:
-    problem = small_problem(2, evaluations=evaluations)
+    problem = problem_for(method, 2, evaluations=evaluations)
     if method in ENOUGH_FOR_ALL:
         with pytest.raises(SettingsError, match=f"{evaluations} evaluations left"):
             place(method, problem)
@@ -191,7 +200,9 @@ def test_it_never_exceeds_its_evaluations(method: str, evaluations: int) -> None
 
 @EVERY_METHOD
 def test_the_same_seed_gives_the_same_answer(method: str) -> None:
-    first, second = (place(method, small_problem(3, evaluations=evaluations_for(method)), seed=5) for _ in range(2))
+    first, second = (
+        place(method, problem_for(method, 3, evaluations=evaluations_for(method)), seed=5) for _ in range(2)
+    )
     assert np.array_equal(first[0], second[0])
     episodes = [[event.placement for event in heard if isinstance(event, Episode)] for _, heard in (first, second)]
     assert episodes[0] == episodes[1]
@@ -199,7 +210,7 @@ def test_the_same_seed_gives_the_same_answer(method: str) -> None:
 
 @pytest.mark.parametrize("method", [method.name for method in PLACERS.values() if method.deterministic])
 def test_what_is_called_deterministic_draws_nothing_at_random(method: str) -> None:
-    problem, rng = small_problem(3, evaluations=evaluations_for(method)), np.random.default_rng(0)
+    problem, rng = problem_for(method, 3, evaluations=evaluations_for(method)), np.random.default_rng(0)
     before = rng.bit_generator.state
     with contextlib.suppress(InfeasibleError):  # no rule for this graph
         make_placer(method, {}).place(problem, rng, lambda: False)
@@ -208,7 +219,7 @@ def test_what_is_called_deterministic_draws_nothing_at_random(method: str) -> No
 
 @EVERY_METHOD
 def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
-    problem = small_problem(4, ops=6, evaluations=evaluations_for(method))
+    problem = problem_for(method, 4, ops=6, evaluations=evaluations_for(method))
     placement, _ = place(method, problem)
     every = np.array(list(itertools.product(range(problem.device_count), repeat=6)), dtype=np.int32)
     optimum_us = problem.simulator.evaluate(every).step_time_us.min()
@@ -224,7 +235,8 @@ def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
 def test_it_is_never_better_than_the_exhaustive_method(
     method: str, devices: int, pins: bool, memory_bytes: int
 ) -> None:
-    problem = small_problem(
+    problem = problem_for(
+        method,
         10,
         ops=6,
         devices=devices,
@@ -245,7 +257,7 @@ def test_it_is_never_better_than_the_exhaustive_method(
 
 @EVERY_METHOD
 def test_it_is_within_memory_where_it_finds_room(method: str) -> None:
-    problem = small_problem(5, ops=8, memory_bytes=12_000_000, evaluations=evaluations_for(method))
+    problem = problem_for(method, 5, ops=8, memory_bytes=12_000_000, evaluations=evaluations_for(method))
     place(method, problem)
     if problem.ledger.best_step_time_us is not None:
         peaks = problem.simulator.evaluate(problem.ledger.answer()[None, :]).peak_bytes[0]
@@ -254,7 +266,7 @@ def test_it_is_within_memory_where_it_finds_room(method: str) -> None:
 
 @EVERY_METHOD
 def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
-    problem = small_problem(6, memory_bytes=1000, evaluations=evaluations_for(method))
+    problem = problem_for(method, 6, memory_bytes=1000, evaluations=evaluations_for(method))
     place(method, problem)
     assert problem.ledger.best_step_time_us is None
     assert problem.ledger.missing_bytes is not None and problem.ledger.missing_bytes > 0
@@ -262,7 +274,7 @@ def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
 
 @EVERY_METHOD
 def test_episodes_are_numbered_and_hold_the_best_so_far(method: str) -> None:
-    problem = small_problem(7, evaluations=evaluations_for(method))
+    problem = problem_for(method, 7, evaluations=evaluations_for(method))
     _, heard = place(method, problem)
     episodes = [event for event in heard if isinstance(event, Episode)]
     numbers = [event.episode for event in episodes]
@@ -279,7 +291,7 @@ def test_episodes_are_numbered_and_hold_the_best_so_far(method: str) -> None:
 
 @EVERY_METHOD
 def test_it_stops_soon_when_asked(method: str) -> None:
-    problem = small_problem(8, evaluations=100_000)
+    problem = problem_for(method, 8, evaluations=100_000)
     placement, _ = place(method, problem, stop_after=1)
     assert problem.ledger.used < 10_000
     assert problem.respects(placement[None, :]).all()
@@ -317,10 +329,10 @@ def test_cpu_only_without_a_cpu_says_so() -> None:
 def test_the_registry_says_which_methods_search_from_a_start(method: str) -> None:
     """From the best of all placements and from the worst, evaluated first as a run does: do its episodes differ?"""
     every = np.array(list(itertools.product(range(3), repeat=7)), dtype=np.int32)
-    times_us = small_problem(3).simulator.evaluate(every).step_time_us
+    times_us = problem_for(method, 3).simulator.evaluate(every).step_time_us
     found = []
     for start in (every[times_us.argmin()], every[times_us.argmax()]):
-        problem = small_problem(3, evaluations=ENOUGH_FOR_ALL.get(method, 120))
+        problem = problem_for(method, 3, evaluations=ENOUGH_FOR_ALL.get(method, 120))
         problem = problem.in_context(dataclasses.replace(problem.context, start=start))
         problem.evaluate(start[None, :])
         _, heard = place(method, problem)
@@ -342,7 +354,7 @@ class Backwards:
 @EVERY_METHOD
 def test_its_rewards_can_be_measured_unless_the_registry_says_that_it_only_simulates(method: str) -> None:
     """All that it is told of placements is measured; compiled code, which would simulate, is never reached."""
-    problem = small_problem(3, evaluations=evaluations_for(method))
+    problem = problem_for(method, 3, evaluations=evaluations_for(method))
     problem = problem.in_context(dataclasses.replace(problem.context, timer=Backwards(problem)))
     if PLACERS[method].evaluates_in_compiled_code:
         with pytest.raises(AssertionError, match="compiled code cannot measure"):
@@ -365,6 +377,10 @@ def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     evaluations = ENOUGH_FOR_ALL.get(method, 120)
     cluster, begun = small_cluster(2, cpu=True), SplitPlacement(start)
     asked = RunRequest(cluster, method, Budget(evaluations), 0, start=begun, pins=pins)
+    if PLACERS[method].streams_only:
+        with pytest.raises(SettingsError, match="not the time of one step"):
+            Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
+        return
     report = Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
     placements = [event.placement for event in events_of(heard) if isinstance(event, Episode | Baseline)]
     assert all(placement[group] == device for placement in placements if placement for group, device in pins.items())
