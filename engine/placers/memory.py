@@ -16,6 +16,7 @@ from engine.placeto.seeing.device_view import DEVICE_FEATURES
 
 if TYPE_CHECKING:
     from engine.placers.brkga import Brkga
+    from engine.placers.pipeline_dp.placer import PipelineDpSettings
     from engine.placers.post import Post
     from engine.placers.random import Random
     from engine.placers.regal.placer import Regal
@@ -164,6 +165,12 @@ def _of_placeto(settings: "PlacetoSettings", size: ProblemSize) -> float:
     return of_graph + 20 * size.groups**2 + states + FLOAT * layers * scored
 
 
+def _of_pipeline_dp(settings: "PipelineDpSettings", size: ProblemSize) -> float:
+    """The ideals as bits, the links between them, and their periods for each number of devices."""
+    ideals = settings.most_ideals + 3 * size.groups
+    return ideals * (300 + size.groups / 4 + 2 * DOUBLE * (1 + size.devices))
+
+
 def _on_cpu(settings: "RnnSettings") -> bool:
     """Whether a network's tensors are in the machine's own memory."""
     return settings.torch_device == "cpu"
@@ -178,3 +185,4 @@ SPOTLIGHT = MemoryNeed(_of_spotlight, ("samples", "width"))
 RNN = MemoryNeed(_of_rnn, ("batch_episodes", "hidden_width"))
 HIERARCHICAL = MemoryNeed(_of_hierarchical, ("batch_episodes", "super_groups", "hidden_width"))
 PLACETO = MemoryNeed(_of_placeto, ("batch_episodes",))
+PIPELINE_DP = MemoryNeed(_of_pipeline_dp, ("most_ideals",))

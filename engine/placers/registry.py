@@ -284,6 +284,7 @@ PLACERS: dict[str, Method] = {
             "come first",
             deterministic=True,
             streams_only=True,
+            memory=memory.PIPELINE_DP,
         ),
         Method(
             "exhaustive",

@@ -35,7 +35,8 @@ def drawn_request(seed: int) -> RunRequest:
         contention=list(Contention)[rng.integers(4)],
         memory_model=list(MemoryModel)[rng.integers(2)],
     )
-    method = list(PLACERS)[rng.integers(len(PLACERS))]
+    methods = [name for name, row in PLACERS.items() if not row.streams_only]
+    method = methods[rng.integers(len(methods))]
     presets = [{}, {"preset": "paper"}] if method == "placeto" else [{}]
     placement = [int(device) for device in rng.integers(SPLIT, devices, 6)]
     starts = [None, SplitPlacement(placement, [[0, SPLIT], [int(rng.integers(devices))]])]

@@ -47,7 +47,7 @@ def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[s
     for problem, (ops, devices) in PROBLEMS.items():
         graph, costs = small_graph(np.random.default_rng(ops), ops)
         prepared = PreparedGraph(graph, costs, one_group_an_op(graph, costs))
-        for method in PLACERS:
+        for method in (name for name, row in PLACERS.items() if not row.streams_only):
             policies = [None, GivenPolicy(small_policy().to_bytes())] if method in WITH_A_POLICY else [None]
             for policy, seed in product(policies, SEEDS):
                 name = f"{method}{' with a policy' if policy else ''}, {problem}, seed {seed}"

@@ -4,6 +4,7 @@ Each run is in a process of its own, forked from one that has loaded all, after 
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from engine.events import Json
 from engine.placers.memory import ProblemSize
 from engine.placers.registry import PLACERS, make_placer, settings_dataclass_of
 from engine.problem import PlacementProblem
+from engine.simulator.streams.stream import Pipeline, Stream
 from tests.engine.placers.small_problems import small_problem
 
 
@@ -33,6 +35,7 @@ class Measured:
 
 MEASURED: dict[str, list[Measured]] = {
     "exhaustive": [Measured(6, 3, 10_000)],
+    "pipeline_dp": [Measured(24, 6)],
     "rnn": [Measured(200, 4, 9)],
     "hierarchical": [Measured(200, 8, 9)],
     "placeto": [Measured(150, 32, 17, {"epochs": 1}), Measured(40, 4, 9, {"preset": "paper", "reward": "terminal"})],
@@ -75,6 +78,8 @@ def _peak(method: str, measured: Measured) -> dict[str, Any]:
 
 
 def _place(method: str, settings: dict[str, Json], problem: PlacementProblem) -> None:
+    if PLACERS[method].streams_only:
+        problem = dataclasses.replace(problem, stream=Stream(4, Pipeline.INFERENCE))
     with contextlib.suppress(InfeasibleError):  # no rule for this graph
         make_placer(method, settings).place(problem, np.random.default_rng(0), lambda: False)
 
