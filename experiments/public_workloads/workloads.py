@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engine.simulator.streams.stream import Pipeline, Stream
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import MOST_MEMORY_BYTES, Cluster, Contention, Device, MemoryModel
@@ -24,6 +23,7 @@ from engine.graphs.graph import BACKWARD, FORWARD, ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
 from engine.problem import Budget, Clock, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices
+from engine.simulator.streams.stream import Pipeline, Stream
 
 BYTES_A_US = 1e9
 """of every link: costs become whole bytes, and a load is right to far less than a millionth"""

@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-from engine.simulator.streams.stream import Pipeline, Stream
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
@@ -12,6 +11,7 @@ from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER, Computati
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import distinct
 from engine.problem import Budget, PlacementProblem, RunContext
+from engine.simulator.streams.stream import Pipeline, Stream
 
 MOST_GROUPS = {2: 10, 3: 7, 4: 6}
 """devices → groups, so that there are a few thousand placements"""

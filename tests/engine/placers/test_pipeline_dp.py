@@ -5,11 +5,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.clusters.cluster import Contention
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import FromPlacer, Json, Progress
-from engine.graphs.graph import FORWARD
+from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.graphs.ordering import distinct
 from engine.placers.pipeline_dp import placer
 from engine.placers.pipeline_dp.device_states import states_of_devices
@@ -147,6 +148,45 @@ def test_groups_of_one_cycle_share_a_device_and_pins_can_forbid_that() -> None:
         with pytest.raises(InfeasibleError, match="must share a device"):
             found_us(problem.with_budget(problem.ledger.budget))
     assert looped > 10
+
+
+def with_ops_apart(problem: PlacementProblem, ops: NDArray[np.int64]) -> PlacementProblem:
+    """The problem with each of `ops` in a group of its own, behind the others, which may go anywhere."""
+    group_of_op = problem.grouping.group_of_op.copy()
+    group_of_op[ops] = problem.group_count + np.arange(len(ops))
+    names = (*problem.grouping.names, *(f"apart_{op}" for op in ops.tolist()))
+    grouping = dataclasses.replace(problem.grouping, names=names, group_of_op=group_of_op)
+    anywhere = np.ones((len(ops), problem.device_count), dtype=bool)
+    return dataclasses.replace(problem, grouping=grouping, allowed=np.concatenate((problem.allowed, anywhere)))
+
+
+def test_groups_of_the_optimizer_alone_cost_nothing() -> None:
+    tried = 0
+    for seed in range(1, 120, 4):
+        problem = drawn(seed, Contention.HOST)
+        apart = with_ops_apart(problem, np.flatnonzero(problem.graph.phase == OPTIMIZER))
+        if problem.device_count**apart.group_count > 20_000 or apart.group_count == problem.group_count:
+            continue
+        tried += 1
+        assert found_us(apart) == pytest.approx(optimum_us(apart), rel=1e-9), f"seed {seed}"
+    assert tried > 5
+
+
+def test_groups_of_the_backward_pass_alone_have_a_place_in_the_mirrored_order() -> None:
+    tried = 0
+    for seed in range(1, 120, 2):
+        problem = drawn(seed, Contention.BUS)
+        backward = np.flatnonzero(problem.graph.phase == BACKWARD)
+        apart = with_ops_apart(problem, backward[:1])
+        if problem.device_count**apart.group_count > 20_000:
+            continue
+        period_us, least_us = found_us(apart), optimum_us(apart)
+        assert period_us >= least_us * (1 - 1e-9)
+        if period_us < np.inf:
+            tried += 1
+            device_of_op = apart.ledger.answer()[apart.grouping.group_of_op].tolist()
+            assert slowly_contiguous(apart.graph, apart.graph.phase.tolist(), device_of_op)
+    assert tried > 5
 
 
 def test_the_step_time_is_not_its_objective() -> None:
