@@ -28,7 +28,7 @@ from experiments.folders import below_root
 from experiments.grid import KeptResults, Measurement, measure_cells_here
 from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 from experiments.public_workloads.pipedream import pipedream_us
-from experiments.public_workloads.workloads import Workload, placement_of_nodes, workloads_in
+from experiments.public_workloads.workloads import KNOWN_BEST, OPTIMUM, Workload, placement_of_nodes, workloads_in
 
 COMMAND = "python -m experiments public_workloads"
 NAME = "public_workloads"
@@ -149,8 +149,8 @@ def page(
             str(workload.problem(contiguous=True).group_count),
             *(_shown(rows[name][answer]["period_us"]) for answer in answers()),
             _seconds(rows[name]),
-            _shown(workload.published_us.get("contiguous_optimum")),
-            _shown(workload.published_us.get("known_best")),
+            _shown(workload.published_us.get(OPTIMUM)),
+            _shown(workload.published_us.get(KNOWN_BEST)),
         ]
         for name, workload in workloads.items()
     ]
@@ -187,9 +187,9 @@ def _seconds(of_workload: Mapping[str, Any]) -> str:
 def _agreement(workloads: Mapping[str, Workload], rows: Mapping[str, Mapping[str, Any]]) -> str:
     """How many of the published optima Pipeline DP reaches."""
     pairs = [
-        (rows[name][f"{EXACT}, {CONTIGUOUS}"]["period_us"], workload.published_us["contiguous_optimum"])
+        (rows[name][f"{EXACT}, {CONTIGUOUS}"]["period_us"], workload.published_us[OPTIMUM])
         for name, workload in workloads.items()
-        if "contiguous_optimum" in workload.published_us and EXACT in PLACERS
+        if OPTIMUM in workload.published_us and EXACT in PLACERS
     ]
     equal = sum(found is not None and abs(found / published - 1) <= CLOSE for found, published in pairs)
     if not pairs:
