@@ -152,6 +152,8 @@ from engine.run.run import Run
 from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
+from engine.simulator.streams.passes import usual_pipeline
+from engine.simulator.streams.stream import MOST_MICRO_BATCHES, Objective, Pipeline, Stream, pipeline_of
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import PreparedFamily, build_family, prepared_family
@@ -295,6 +297,7 @@ __all__ = [
     "MOST_EVALUATIONS",
     "MOST_LEARNERS",
     "MOST_MEMORY_BYTES",
+    "MOST_MICRO_BATCHES",
     "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",
     "MOST_SEED",
@@ -355,8 +358,10 @@ __all__ = [
     "MethodSummary",
     "ModuleFile",
     "NumberedEvent",
+    "Objective",
     "OpenInput",
     "Outcome",
+    "Pipeline",
     "PlacementError",
     "PlacetoError",
     "PolicyCard",
@@ -378,6 +383,7 @@ __all__ = [
     "SplitPlacement",
     "Standing",
     "Started",
+    "Stream",
     "TrainRequest",
     "TrainedPolicy",
     "TrainingProgress",
@@ -441,6 +447,7 @@ __all__ = [
     "part_words",
     "percent_words",
     "pins_of_names",
+    "pipeline_of",
     "place",
     "placement_of_names",
     "placement_of_report",
@@ -478,6 +485,7 @@ __all__ = [
     "train",
     "training_identity",
     "unknown_suffix",
+    "usual_pipeline",
     "what_has_settings",
     "with_reserve",
     "write_placed",

@@ -18,8 +18,11 @@ from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
+from engine.run.stream_answer import fields_of_batch
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+from engine.simulator.streams.passes import require_passes
+from engine.simulator.streams.stream import Stream
 from engine.simulator.timeline import Timeline, timeline_to_trace
 
 MOST_PLACEMENT_BYTES = 64 * 1024**2
@@ -50,21 +53,46 @@ def devices_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDA
     return {op: names[device] for op, device in zip(prepared.graph.op_names, device_of_op.tolist(), strict=True)}
 
 
-def simulate(prepared: PreparedGraph, cluster: Cluster, placements: list[Json]) -> list[Json]:
-    """A report (docs/formats.md) for each of `placements`, {op: device} of all ops. Raises PlacementError."""
+def simulate(
+    prepared: PreparedGraph, cluster: Cluster, placements: list[Json], stream: Stream | None = None
+) -> list[Json]:
+    """A report (docs/formats.md) for each of `placements`, {op: device} of all ops. Raises PlacementError.
+
+    With `stream` each says also what a batch takes; raises SettingsError where the graph lacks the stream's passes.
+    """
     if not placements:
         raise PlacementError("an empty list", where="placement", allowed="at least one placement")
     device_of_op = np.stack([_device_of_op(prepared, cluster, placement) for placement in placements])
     evaluations = Simulator(prepared.graph, prepared.costs, cluster).evaluate(device_of_op)
     bound_us = lower_bound_us(prepared.graph, prepared.costs, cluster)
+    nothing: list[dict[str, Json]] = [{} for _ in placements]
+    of_streams = nothing if stream is None else _in_stream(prepared, cluster, device_of_op, stream)
     return [
         {
             "step_time_us": float(step_time_us),
             "peak_bytes": [int(peak) for peak in peaks],
             "lower_bound_us": bound_us,
+            **of_stream,
         }
-        for step_time_us, peaks in zip(evaluations.step_time_us, evaluations.peak_bytes, strict=True)
+        for step_time_us, peaks, of_stream in zip(
+            evaluations.step_time_us, evaluations.peak_bytes, of_streams, strict=True
+        )
     ]
+
+
+def _in_stream(
+    prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.int32], stream: Stream
+) -> list[dict[str, Json]]:
+    """The fields of a stream for each of `device_of_op` [placements, ops]; peaks are those of a batch."""
+    require_passes(prepared.graph, stream)
+    simulator = Simulator(prepared.graph, prepared.costs, cluster, stream=stream)
+    found = []
+    for placement in device_of_op:
+        batch = simulator.batch(placement)
+        period_us = float(simulator.evaluate(placement[None, :]).step_time_us[0])
+        peaks: dict[str, Json] = {"peak_bytes": batch.peak_bytes.tolist()}
+        found.append(peaks | fields_of_batch(batch, stream, period_us, simulator.loads(placement)))
+    return found
 
 
 def apply(

@@ -1,6 +1,7 @@
 """The command `compare`: runs methods × seeds on one graph and writes a table, a report and a figure."""
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -19,6 +20,7 @@ from engine.cli.graph_arguments import (
 )
 from engine.cli.policy_arguments import add_policy, policy_of
 from engine.cli.preferring import add_prefer
+from engine.cli.stream_arguments import add_stream, stream_of
 from engine.errors import SettingsError
 from engine.files.destinations import require_apart, require_folder, require_writable
 
@@ -42,6 +44,7 @@ def add_compare(commands: Commands) -> None:
     )
     add_settings(parser, "a setting of a method, such as placeto.preset=paper", "METHOD", "METHOD.NAME=JSON")
     add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
+    add_stream(parser)
     add_prefer(parser, "beside each row's own placement stands the simplest one")
     parser.add_argument(
         "--processes", type=int, default=0, metavar="N", help="runs at once; 0: one a core (default %(default)s)"
@@ -73,6 +76,7 @@ def _compare(parsed: argparse.Namespace) -> int:
         parsed.drop_devices,
         policy_of(parsed),
         api.Preference.of_words(parsed.prefer),
+        stream_of(parsed),
     )
     if parsed.processes < 0:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")
@@ -85,6 +89,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
         require_writable("--report", parsed.report)
     prepared = prepared_graph(parsed)
+    request = dataclasses.replace(request, stream=stream_of(parsed, prepared))
     print_lack_of_cpus(prepared, cluster)
     outcomes = api.compare(prepared, request, folder, _Console().show_standing, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)

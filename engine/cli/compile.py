@@ -15,6 +15,8 @@ from engine.zoo.random_graphs import random_graph
 
 CLUSTER = "2xK80+cpu"
 OPS = 6
+STREAM = api.Stream(2, api.Pipeline.INFERENCE)
+"""for the methods that place nothing else, and for a batch"""
 EVALUATIONS = 40
 """with so many each method makes all its versions"""
 OF_EXHAUSTIVE = 400
@@ -62,7 +64,8 @@ def run_everything_once() -> Iterator[str]:
         for settings, given in [*((preset, None) for preset in presets), *[({}, policy)] * method.takes_policy]:
             try:
                 budget = api.Budget(OF_EXHAUSTIVE if method.name == "exhaustive" else EVALUATIONS)
-                request = api.RunRequest(cluster, method.name, budget, 0, settings, policy=given)
+                stream = STREAM if method.streams_only else None
+                request = api.RunRequest(cluster, method.name, budget, 0, settings, policy=given, stream=stream)
                 api.place(graph, request, lambda _: None, lambda: False)
             except api.InfeasibleError:
                 continue  # the human expert has no rule for such names

@@ -36,6 +36,7 @@ from engine.cli.placement_arguments import (
 from engine.cli.policy_arguments import add_policy, policy_of, print_fit
 from engine.cli.preferring import add_prefer, verdict_lines
 from engine.cli.reading_arguments import reading_options
+from engine.cli.stream_arguments import add_stream, stream_lines, stream_of
 from engine.errors import SettingsError
 from engine.files.destinations import require_apart, require_writable
 
@@ -82,6 +83,7 @@ def add_place(commands: Commands) -> None:
         help="run placements on this machine, a process for each CPU of the cluster: `last`, the answer; `top K`, the "
         "best K that differ, of which the measured fastest is the answer; `all`, every evaluation",
     )
+    add_stream(parser)
     add_prefer(parser, "write to --out the fastest placement (default) or the simplest one")
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone; {MODULES_HELP}")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
@@ -112,6 +114,7 @@ def _place(parsed: argparse.Namespace) -> int:
         policy=policy_of(parsed),
         robust=parsed.robust,
         prefer=api.Preference.of_words(parsed.prefer),
+        stream=stream_of(parsed),
     )
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)
@@ -126,7 +129,10 @@ def _place(parsed: argparse.Namespace) -> int:
         options = reading_options(parsed)
         api.require_saved_model(parsed.graph, api.suffix_of(parsed.graph.name), api.Limits(), options, print_progress)
     request = dataclasses.replace(
-        request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
+        request,
+        stream=stream_of(parsed, prepared),
+        start=_start(parsed, prepared, cluster),
+        pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin)),
     )
     print_fit(request.policy, prepared.graph.name, cluster)
     if request.start is not None:
@@ -136,7 +142,12 @@ def _place(parsed: argparse.Namespace) -> int:
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     rewards = None if what is None else _rewards(parsed, prepared, cluster, what)
     report = api.place(prepared, request, _Console(budget).show, lambda: False, rewards=rewards)
-    lines = [*verdict_lines(report), *_robustness_lines(report, parsed.robust), *_measured_lines(report)]
+    lines = [
+        *verdict_lines(report),
+        *stream_lines(report),
+        *_robustness_lines(report, parsed.robust),
+        *_measured_lines(report),
+    ]
     print("\n".join(lines), file=sys.stderr)
     fastest = api.placement_to_json(prepared, cluster, api.placement_of_report(report))
     simplest = api.placement_to_json(prepared, cluster, api.simplest_of_report(report))

@@ -10,6 +10,7 @@ from engine.cli import Commands
 from engine.cli.graph_arguments import NO_MERGING, add_graph, cluster_of, prepared_graph, write_report
 from engine.cli.placement_arguments import PLACED_FORMATS, PLACED_HELP, read_placements, require_placed_name
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
+from engine.cli.stream_arguments import add_stream, stream_of
 from engine.errors import SettingsError
 from engine.files.destinations import require_apart, require_writable
 
@@ -24,6 +25,7 @@ def add_simulate(commands: Commands) -> None:
         required=True,
         help="JSON {op: device}, or a list of them; of a recording also a device map or split points",
     )
+    add_stream(parser)
     parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
     parser.set_defaults(command=_simulate)
 
@@ -51,7 +53,7 @@ def _simulate(parsed: argparse.Namespace) -> int:
     if parsed.trace is not None and len(rows) != 1:
         raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
     prepared = prepared_graph(parsed)
-    reports = api.simulate(prepared, cluster, rows)
+    reports = api.simulate(prepared, cluster, rows, stream_of(parsed, prepared))
     if not isinstance(placements, list):
         print(api.judgement(prepared, cluster, placements), file=sys.stderr)
     if parsed.trace is not None:

@@ -19,8 +19,9 @@ from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run.problem import require_placeable
-from engine.run.request import GivenPolicy, RunRequest
+from engine.run.request import GivenPolicy, RunRequest, require_contiguous
 from engine.search.preference import Preference
+from engine.simulator.streams.stream import Stream
 
 MOST_SEEDS = 1000
 
@@ -43,6 +44,8 @@ class ComparisonRequest:
     """a trained policy, given to the methods that take one"""
     prefer: Preference = field(default_factory=Preference)
     """how much slower the simplest placement of a row may be than the row's own"""
+    stream: Stream | None = None
+    """the stream of micro-batches whose throughput is compared; None: step times are"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= MOST_SEEDS:
@@ -56,6 +59,7 @@ class ComparisonRequest:
                 raise SettingsError(what, where="methods", allowed="each method once", field="methods")
             taken = policy if self.takes_policy(method) else None
             make_placer(method, self.settings.get(method, {}), taken)  # refuses wrong settings before any work
+            require_contiguous(method, self.stream)
         for method in self.settings:
             if method not in self.methods:
                 allowed = ", ".join(self.methods)
@@ -82,6 +86,7 @@ class ComparisonRequest:
             self.policy if self.takes_policy(method) else None,
             robustness=False,
             prefer=self.prefer,
+            stream=self.stream,
         )
 
     def members(self) -> list[tuple[str, int]]:

@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from engine.events import Json
 from engine.explaining.model_error import ModelError
+from engine.explaining.stream_verdict import stream_verdict_of
 from engine.explaining.verdict import VerdictKind, verdict_of
 from engine.graphs.grouping.nesting import Levels
 from engine.problem import PlacementProblem
 from engine.search.crossing import GroupEdges
 from engine.search.preference import Preference
 from engine.search.simplest import devices_used, simplest_of
+from engine.simulator.streams.batch import Batch
 
 
 def answer_to_json(
@@ -22,20 +24,26 @@ def answer_to_json(
     prefer: Preference,
     baselines: Mapping[str, float | None],
     refusal: str = "",
+    batch: Batch | None = None,
 ) -> dict[str, Json]:
     """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
 
     `answer` [groups of the problem], which `levels` splits; `baselines`: method → step time in µs, or None;
-    `refusal`: why no placement can fit in memory, where that is known.
+    `refusal`: why no placement can fit in memory, where that is known. `batch`: the answer's, in a stream.
     """
-    verdict = verdict_of(problem, answer, baselines, refusal)
-    feasible = verdict.kind is not VerdictKind.INFEASIBLE
+    if batch is None:
+        verdict = verdict_of(problem, answer, baselines, refusal)
+        kind, error, words = verdict.kind, verdict.error, verdict.to_json()
+    else:
+        of_stream = stream_verdict_of(problem, answer, batch, refusal)
+        kind, error, words = of_stream.kind, of_stream.error, of_stream.to_json(baselines)
+    feasible = kind is not VerdictKind.INFEASIBLE
     return {
         "devices_used": devices_used(answer),
         "crossing_edges": GroupEdges.of(problem.graph, problem.simulator.group_of_op).crossing(answer),
-        "verdict": verdict.to_json(),
+        "verdict": words,
         "prefer": prefer.words,
-        "simplest": _simplest(problem, levels, answer, prefer.tolerance, verdict.error) if feasible else None,
+        "simplest": _simplest(problem, levels, answer, prefer.tolerance, error) if feasible else None,
     }
 
 

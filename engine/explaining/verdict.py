@@ -108,7 +108,7 @@ def verdict_of(
     gains = gain, low, high = _gains(timeline.step_time_us, one_device_us, error)
     missing = problem.simulator.evaluate(placement[None, :]).peak_bytes[0] - problem.memory_bytes
     used = len(np.unique(placement))
-    kind = _kind(used, bool((missing > 0).any()), low, fits_one=one_device_us is not None)
+    kind = kind_of_verdict(used, bool((missing > 0).any()), low, fits_one=one_device_us is not None)
     bottleneck = bottleneck_of(timeline, cluster)
     known = {method: step_us for method, step_us in baselines.items() if step_us is not None}
     best = min(known, key=lambda method: known[method], default=None)
@@ -163,7 +163,8 @@ def _best_one_device(problem: PlacementProblem) -> Timeline | None:
     return problem.simulator.timeline(placements[fitting[evaluations.step_time_us[fitting].argmin()]])
 
 
-def _kind(used: int, lacks_memory: bool, gain_low: float | None, *, fits_one: bool) -> VerdictKind:
+def kind_of_verdict(used: int, lacks_memory: bool, gain_low: float | None, *, fits_one: bool) -> VerdictKind:
+    """The kind for a placement on `used` devices whose gain over one device is at least `gain_low`."""
     if lacks_memory:
         return VerdictKind.INFEASIBLE
     if used == 1 or (fits_one and (gain_low is None or gain_low < LEAST_GAP)):

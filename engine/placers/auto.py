@@ -11,6 +11,9 @@ half a second.
 Where the problem has levels, methods that place groups of one level do so at two of them, and the search moves groups
 of all.
 
+In a stream of micro-batches the contiguous splits of Pipeline DP are among the starts; where stages must be contiguous
+they and the single devices are the only ones.
+
 On a large cluster methods and search begin on a few devices that are near each other, as if there were no others: more
 devices make a search slower, and are never worth less. All methods that give starts have a tenth of the seconds.
 
@@ -51,6 +54,7 @@ from engine.search.symmetry import interchangeable_devices
 from engine.settings import machine
 from engine.settings.fields import require_allowed
 from engine.settings.making import make_settings
+from engine.simulator.streams.stream import is_contiguous
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
@@ -59,7 +63,7 @@ LEAST_UNHURRIED_SECONDS = 10.0
 QUICKEST = ("m_topo", "heft")
 """the quickest of the methods that give starts"""
 FIRST = "halving"
-FINE_METHODS = ("human_expert", "scotch", "heft", "m_etf")
+FINE_METHODS = ("pipeline_dp", "human_expert", "scotch", "heft", "m_etf")
 """methods that also give starts at the level with about so many groups, the most useful for its time first"""
 
 
@@ -121,7 +125,8 @@ class Auto:
     ) -> list[Start]:
         """Evaluate single devices, whole loops, the quick methods, the policy's passes; returns starts for a search."""
         evaluate_one_device(problem)
-        evaluate_whole_loops(problem, should_stop)
+        if not is_contiguous(problem.stream):
+            evaluate_whole_loops(problem, should_stop)
         starts = [start_of(problem.ledger), *given_start(problem)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
@@ -168,8 +173,11 @@ class Auto:
 
 def _methods(problem: PlacementProblem) -> list[str]:
     """The methods that give starts, by the size of the graph and the budget's seconds."""
+    splits = ["pipeline_dp"] * (problem.stream is not None)
+    if is_contiguous(problem.stream):
+        return splits
     relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
-    return ["human_expert", *LIST_METHODS, *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
+    return [*splits, "human_expert", *LIST_METHODS, *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
 
 
 def _in_a_hurry(problem: PlacementProblem) -> bool:
@@ -184,6 +192,8 @@ def _is_ahead(proposed: Start, starts: list[Start]) -> bool:
 def _few_enough(problem: PlacementProblem) -> bool:
     """Whether all placements can be evaluated."""
     most = problem.ledger.remaining
+    if is_contiguous(problem.stream):
+        return False
     return count_placements(problem.allowed, interchangeable_devices(problem), most + 1) <= most
 
 

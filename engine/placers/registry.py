@@ -63,6 +63,8 @@ class Method:
     """whether it evaluates inside compiled code, which can only simulate: its rewards cannot be measured"""
     streams_only: bool = False
     """whether it makes the period of a stream small, and refuses a problem whose objective is the step time"""
+    keeps_contiguous: bool = False
+    """whether it makes contiguous stages alone where a stream asks for them"""
     memory: MemoryNeed = memory.EVERY_RUN
     """what a run of it takes"""
 
@@ -84,6 +86,7 @@ PLACERS: dict[str, Method] = {
             "then every placement if there are few enough, else local search from the best",
             takes_policy=True,
             leaves_out_policies=True,
+            keeps_contiguous=True,
             searches_levels=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
@@ -106,6 +109,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.single_device:SingleDevice",
             BASELINES,
             "puts everything on one device, each in turn",
+            keeps_contiguous=True,
             deterministic=True,
         ),
         Method(
@@ -114,6 +118,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.cpu_only:CpuOnly",
             BASELINES,
             "puts everything on a CPU, except ops that no CPU can run or that are fixed",
+            keeps_contiguous=True,
             deterministic=True,
         ),
         Method(
@@ -283,6 +288,7 @@ PLACERS: dict[str, Method] = {
             "finds the contiguous split with the least period, by dynamic programming over the sets of groups that can "
             "come first",
             deterministic=True,
+            keeps_contiguous=True,
             streams_only=True,
             memory=memory.PIPELINE_DP,
         ),

@@ -17,6 +17,7 @@ from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem.context import RunContext
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger, Parent
 from engine.simulator import Evaluations, Simulator
+from engine.simulator.bound import lower_bound_us
 from engine.simulator.streams.stream import Stream
 
 
@@ -106,6 +107,11 @@ class PlacementProblem:
     def ledger(self) -> Ledger:
         """Counts the evaluations, and keeps the best placement."""
         return self.context.ledger
+
+    @property
+    def lower_bound_us(self) -> float:
+        """A step time in µs, in a stream a period, that no placement beats; 0 where none is known."""
+        return 0.0 if self.stream is not None else lower_bound_us(self.graph, self.costs, self.cluster)
 
     @property
     def group_count(self) -> int:

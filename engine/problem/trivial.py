@@ -10,8 +10,10 @@ Source: Efraimidis and Spirakis: Weighted random sampling with a reservoir, 2006
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import InfeasibleError
 from engine.problem.problem import PlacementProblem
 from engine.settings.learners import BEST_TRIVIAL
+from engine.simulator.streams.stream import is_contiguous
 
 MOST_PROBABLE = 0.8
 """so that a sample still differs from the trivial placement in a fifth of its groups"""
@@ -20,9 +22,19 @@ MOST_PROBABLE = 0.8
 def one_device_placements(problem: PlacementProblem) -> NDArray[np.int32]:
     """[devices, groups] placements with all groups on one device, the device with the least total time first.
 
-    A group that may not be on the device (a pin, no kernel) is on the first device where it may be.
+    A group that may not be on the device (a pin, no kernel) is on the first device where it may be. Where stages must
+    be contiguous, placements that are not are left out; raises InfeasibleError if none is left.
     """
-    return np.stack([all_on(problem.allowed, device) for device in fastest_first(problem)])
+    placements = np.stack([all_on(problem.allowed, device) for device in fastest_first(problem)])
+    if not is_contiguous(problem.stream):
+        return placements
+    runs = np.isfinite(problem.simulator.evaluate(placements).step_time_us)
+    if not runs.any():
+        raise InfeasibleError(
+            "ops that are fixed elsewhere leave no contiguous stages with all others on one device",
+            advice="let stages be not contiguous, or drop the file's devices",
+        )
+    return placements[runs]
 
 
 def all_on(allowed: NDArray[np.bool_], device: int) -> NDArray[np.int32]:

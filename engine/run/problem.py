@@ -18,6 +18,7 @@ from engine.problem import PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices, checked_start, pinned
 from engine.problem.step_timer import StepTimer
 from engine.run.request import RunRequest
+from engine.simulator.streams.passes import require_passes
 
 
 class RunProblem:
@@ -37,6 +38,8 @@ class RunProblem:
         """
         if timer is not None:
             require_measurable(request.method)
+        if request.stream is not None:
+            require_passes(prepared.graph, request.stream)
         self._prepared, self._request = prepared, request
         grouping, cluster = prepared.grouping, request.cluster
         allowed = self._allowed(grouping)
@@ -66,6 +69,7 @@ class RunProblem:
             allowed,
             RunContext.of(request.budget, emit=emit, start=start, timer=timer, to_split=self.levels.split_placement),
             coarser=tuple(level for level in nested[:-1] if _fits(level, grouping, allowed)),
+            stream=request.stream,
         )
         """its placements are those of the finest level's groups, called units"""
         self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)

@@ -17,6 +17,7 @@ from engine.problem.good_placements import with_first
 from engine.problem.robustness import Robustness, judged
 from engine.run.problem import RunProblem
 from engine.run.request import RunRequest
+from engine.run.stream_answer import stream_answer_of, stream_fields
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +72,13 @@ class RunReport:
         ledger = problem.ledger
         wall_seconds = ledger.elapsed_seconds
         answer, judgements = self._answer(stopped=stopped)
+        in_stream = None
+        if problem.stream is not None:
+            good = ledger.good.placements() if ledger.good else ledger.answer()[None, :]
+            in_stream = stream_answer_of(problem, good)
+            answer = in_stream.placement
         evaluation, split = problem.simulator.evaluate(answer[None, :]), levels.split_placement(answer)
+        peak_bytes = evaluation.peak_bytes[0] if in_stream is None else in_stream.batch.peak_bytes
         return {
             "method": self.request.method,
             "seed": self.request.seed,
@@ -80,14 +87,23 @@ class RunReport:
             **self._policy_fit(),
             "engine_version": VERSION,
             "step_time_us": float(evaluation.step_time_us[0]),
-            "feasible": ledger.best_step_time_us is not None,
-            "peak_bytes": [int(peak) for peak in evaluation.peak_bytes[0]],
+            "feasible": ledger.best_step_time_us is not None if in_stream is None else in_stream.missing_bytes == 0,
+            "peak_bytes": [int(peak) for peak in peak_bytes],
             "evaluations": ledger.used,
             "wall_seconds": wall_seconds,
             "lower_bound_us": self.lower_bound_us,
             "device_of_group": [*split.device_of_group],
             "parts": [[*devices] for devices in split.parts],
-            **answer_to_json(problem, levels, answer, self.request.prefer, self.baselines, self.refusal),
+            **answer_to_json(
+                problem,
+                levels,
+                answer,
+                self.request.prefer,
+                self.baselines,
+                self.refusal,
+                None if in_stream is None else in_stream.batch,
+            ),
+            **({} if in_stream is None else stream_fields(problem, in_stream)),
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),

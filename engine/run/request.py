@@ -13,11 +13,12 @@ from engine.events import Json
 from engine.files.json_text import shown
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placers.placer import Placer
-from engine.placers.registry import make_placer
+from engine.placers.registry import PLACERS, make_placer
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import Budget
 from engine.search.preference import Preference
 from engine.settings.seeds import require_seed
+from engine.simulator.streams.stream import Stream, is_contiguous
 
 BASELINES = ("single_device", "cpu_only", "random")
 TRIVIAL_BASELINES = ("single_device", "cpu_only")
@@ -69,11 +70,14 @@ class RunRequest:
     """whether the report has the answer's robustness; what is `robust` always has it"""
     prefer: Preference = field(default_factory=Preference)
     """which of the run's two placements is written, and how much slower the simplest one may be"""
+    stream: Stream | None = None
+    """the stream of micro-batches whose throughput is to be great; None: the step time is to be small"""
     placer: Placer = field(init=False, repr=False, compare=False)
     """the method with its settings and the policy; a run places with a copy, since a placer keeps its state"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
+        require_contiguous(self.method, self.stream)
         policy = None if self.policy is None else self.policy.trained
         made = make_placer(self.method, self.settings, policy)  # refuses wrong settings before any work
         object.__setattr__(self, "placer", made)
@@ -99,6 +103,7 @@ class RunRequest:
             "robust": self.robust,
             "robustness": self.robustness,
             "prefer": self.prefer.words,
+            **({} if self.stream is None else {"stream": self.stream.to_json()}),
         }
 
     @staticmethod
@@ -121,9 +126,25 @@ class RunRequest:
             named["start"] = SplitPlacement(**asked["start"])
         if "pins" in asked:
             named["pins"] = {int(group): device for group, device in asked["pins"].items()}
+        if asked.get("stream") is not None:
+            named["stream"] = Stream.from_json(asked["stream"])
         budget = Budget(asked["evaluations"], asked.get("seconds"))
         cluster = cluster_of_json(asked["cluster"])
         return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
+
+
+def require_contiguous(method: str, stream: Stream | None) -> None:
+    """Raise SettingsError where `method` cannot keep stages contiguous, and must, or places streams alone."""
+    row = PLACERS.get(method)
+    if row is None:
+        return
+    if stream is None and row.streams_only:
+        what = f"{method} splits a stream of micro-batches"
+        raise SettingsError(what, where="method", allowed="objective throughput", field="method")
+    if is_contiguous(stream) and not row.keeps_contiguous:
+        able = ", ".join(name for name, each in PLACERS.items() if each.keeps_contiguous)
+        what = f"{method} cannot keep stages contiguous"
+        raise SettingsError(what, where="method", allowed=able, field="method")
 
 
 def _is(*types: type) -> Callable[[Json], bool]:
@@ -164,6 +185,7 @@ _FIELDS: Mapping[str, tuple[Callable[[Json], bool], str]] = {
     "robust": (_is(bool), "true or false"),
     "robustness": (_is(bool), "true or false"),
     "prefer": (_is(str), "a preference in words"),
+    "stream": (_is(dict, NoneType), "an object, or null"),
 }
 """field of a request's JSON → whether it may have a value, and the allowed ones in words"""
 _REQUIRED = ("cluster", "method", "evaluations", "seed")

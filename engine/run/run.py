@@ -1,6 +1,7 @@
 """One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from engine.events import (
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.placers.placer import resumable
 from engine.placers.policy_passes import load_network
-from engine.placers.registry import settings_of
+from engine.placers.registry import PLACERS, settings_of
 from engine.prepared import PreparedGraph
 from engine.problem import LedgerState
+from engine.problem.good_batches import GoodBatches
 from engine.problem.good_placements import GoodPlacements
 from engine.problem.memory_floor import require_room
 from engine.problem.step_timer import StepTimer
@@ -36,7 +38,7 @@ from engine.run.problem import RunProblem
 from engine.run.report import Choose, RunReport
 from engine.run.request import TRIVIAL_BASELINES, RunRequest
 from engine.search.symmetry import interchangeable_devices
-from engine.simulator.bound import lower_bound_us
+from engine.simulator.streams.stream import is_contiguous
 
 
 class Run:
@@ -60,10 +62,12 @@ class Run:
         self._placer = copy.copy(request.placer)
         self._run_problem = RunProblem(prepared, request, self._emit_from_placer, timer)
         self._problem = self._run_problem.problem
-        if request.robust or request.robustness or choose is not None:
-            self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
-        bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
-        self._report = RunReport(request, self._run_problem, self._placer, bound_us, choose)
+        problem = self._problem
+        if request.stream is not None:
+            problem.ledger.good = GoodBatches(interchangeable_devices(problem), problem.simulator, problem.memory_bytes)
+        elif request.robust or request.robustness or choose is not None:
+            problem.ledger.good = GoodPlacements(interchangeable_devices(problem))
+        self._report = RunReport(request, self._run_problem, self._placer, self._problem.lower_bound_us, choose)
         self._seq = 0
         self._stopped = False
 
@@ -95,7 +99,7 @@ class Run:
             self._restore(checkpoint)
         self._search(rng, anew=checkpoint is None)
         report = self.report()
-        self._check_feasible()
+        self._check_feasible(report)
         if not self._stopped:
             self._emit_event(Finished(report))
         return report
@@ -163,6 +167,8 @@ class Run:
         for method in self._request.baselines:
             if self._must_stop():
                 return
+            if is_contiguous(self._request.stream) and not PLACERS[method].keeps_contiguous:
+                continue
             baseline = baseline_of(method, self._run_problem.of_groups, budget, self._request.seed, self._must_stop)
             self._report.baselines[method] = baseline.step_time_us
             self._emit_event(baseline)
@@ -213,7 +219,13 @@ class Run:
         self._problem.ledger.restore(from_fields(LedgerState, arrays, texts))
         resumable(self._placer).resume(arrays["placer"].tobytes())
 
-    def _check_feasible(self) -> None:
+    def _check_feasible(self, report: Mapping[str, Json]) -> None:
+        if self._problem.stream is not None and self._problem.ledger.used and not report["feasible"]:
+            verdict: Any = report["verdict"]
+            raise InfeasibleError(
+                f"no batch fits in memory ({self._problem.ledger.used:,} placements searched): {verdict['sentence']}",
+                advice="use more or larger devices, or fewer or smaller micro-batches",
+            )
         if self._problem.ledger.best_step_time_us is None:
             raise InfeasibleError(
                 f"none of the placements fits in memory ({self._problem.ledger.used:,} evaluated): "

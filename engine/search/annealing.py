@@ -24,6 +24,8 @@ from engine.simulator.records import Scratch, Tables
 from engine.simulator.streams.state import Records
 
 NO_OP = -1
+MOST_PROPOSALS = 16
+"""moves tried before an evaluation where stages must be contiguous: most break a stage"""
 ROUNDING = 1e-9
 """relative: an input that ends so shortly before a start counts as the one that the start waited for"""
 
@@ -39,9 +41,11 @@ def critical_chain(
     """Write the groups on the critical chain of the last simulated placement into `chain`, the last group first.
 
     `chain` has room for [ops]; `before` [ops] is overwritten. A group appears each time that the chain returns to it.
-    An op waits for its last input or, if that had arrived earlier, for the op that ran before it on its device.
-    Returns the number of entries.
+    An op waits for its last input or, if that had arrived earlier, for the op that ran before it on its device. In a
+    stream these are the groups on the busiest device instead. Returns the number of entries.
     """
+    if tables.model[0].is_stream:
+        return _on_the_busiest(tables, scratch, chain)
     _order_on_devices(scratch, before)
     op = _last_op(scratch)
     length, group = 0, NO_OP
@@ -53,6 +57,26 @@ def critical_chain(
         if scratch.start_us[op] <= 0 or length == len(chain):
             break
         op = _waited_for(tables, scratch, neighbourhood, before, op)
+    return length
+
+
+@inlined
+def _on_the_busiest(tables: Tables, scratch: Scratch, chain: NDArray[np.int32]) -> int:
+    """Write the groups on the device that is busiest in a stream, or that keeps the busiest link busy, into `chain`."""
+    busiest, most_us = 0, -1.0
+    devices = len(scratch.devices)
+    for device in range(devices):
+        load_us = scratch.stream.device_load_us[device]
+        for other in range(devices):
+            load_us = max(load_us, scratch.stream.link_load_us[device * devices + other])
+        if load_us > most_us:
+            busiest, most_us = device, load_us
+    length, group = 0, NO_OP
+    for op in range(len(tables.placed_ops)):
+        following = int(tables.placed_ops[op].group)
+        if scratch.ops[op].device == busiest and following != group:
+            chain[length] = group = following
+            length += 1
     return length
 
 
@@ -153,6 +177,7 @@ def anneal(
             trial.moved[:] = trial.placement
         else:
             propose(neighbourhood, trial, walk.shares, walk.level_shares)
+            _keep_contiguous(tables, scratch, neighbourhood, walk)
         threshold_us = _threshold_us(walk, heat_us)
         limit_us = np.inf if now.never_stops else max(threshold_us, limit_of(found))
         step_time_us = simulate_step(tables, scratch, trial.moved, limit_us)
@@ -171,6 +196,22 @@ def anneal(
         else:
             now.price_us = max(now.least_price_us, now.price_us / PRICE_STEP)
         heat_us *= cooling
+
+
+@inlined
+def _keep_contiguous(tables: Tables, scratch: Scratch, neighbourhood: Neighbourhood, walk: Walk) -> None:
+    """Propose other moves where stages must be contiguous and are not; after `MOST_PROPOSALS` stay where the walk is.
+
+    What is not contiguous is no placement of the problem, and so no evaluation.
+    """
+    trial = walk.trial
+    if not tables.model[0].is_contiguous:
+        return
+    for _ in range(MOST_PROPOSALS):
+        if simulate_step(tables, scratch, trial.moved, np.inf) < np.inf:
+            return
+        propose(neighbourhood, trial, walk.shares, walk.level_shares)
+    trial.moved[:] = trial.placement
 
 
 @inlined

@@ -21,7 +21,6 @@ from engine.search.chunk_result import chunk_size
 from engine.search.cooling import CoolingSchedule, cycles_for
 from engine.search.few_devices import FEW_DEVICES, nearest_devices
 from engine.search.local_search import CHUNKS, LocalSearchSettings, is_proven, planned_evaluations
-from engine.simulator.bound import lower_bound_us
 
 SHARE = 0.3
 """share of the budget for all rounds together"""
@@ -74,7 +73,7 @@ class Halving:
         self._problem, self._settings = problem, settings
         self._annealer = Annealer(problem, rng)
         self._should_stop = should_stop
-        self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
+        self._bound_us = problem.lower_bound_us
         self._planned = math.floor(planned_evaluations(problem))
         self._begin_seconds = problem.ledger.elapsed_seconds
         self._starts = self._affordable(best_distinct(starts, MOST_STARTS))

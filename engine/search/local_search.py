@@ -14,7 +14,6 @@ from engine.search.few_devices import FEW_DEVICES, nearest_devices
 from engine.search.gathering import SHARE_TO_GATHER, Gathering
 from engine.settings import machine
 from engine.settings.fields import number, refused, require_allowed, switch
-from engine.simulator.bound import lower_bound_us
 
 SECONDS_OF_A_CHUNK = 0.1
 """a rough guess, from which the evaluations in a budget of seconds are planned"""
@@ -93,7 +92,7 @@ class LocalSearch:
         self._should_stop = should_stop
         self._gathers = settings.levels and len(problem.coarser) > 0
         """whether groups can be split, so that its last evaluations put together those that need not be"""
-        self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
+        self._bound_us = problem.lower_bound_us
         self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds
         self._cycle = -1
         """the walk's current cycle"""

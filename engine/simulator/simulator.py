@@ -146,6 +146,16 @@ class Evaluations:
         return np.asarray(np.maximum(self.peak_bytes - memory_bytes, 0).max(axis=1))
 
 
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What a micro-batch takes of each device and link in µs; the largest is the period."""
+
+    device_us: NDArray[np.float64]
+    """[devices]"""
+    link_us: NDArray[np.float64]
+    """[devices, devices] with `pair` of the channels; with `bus` the diagonal has those of the devices' buses"""
+
+
 class Simulator:
     """Simulates placements of one graph on one cluster. Build it once and call it often, also from several threads.
 
@@ -231,6 +241,8 @@ class Simulator:
 
     def timeline(self, placement: NDArray[np.int32]) -> Timeline:
         """Simulate `placement` [groups] and return its timeline. Raises as `evaluate` does."""
+        if self.stream is not None:
+            return self.of_steps().timeline(placement)
         checked = self._checked(placement[np.newaxis])[0]
         scratch = self.new_scratch()
         step_time_us = simulate_step(self.tables, scratch, checked)
@@ -239,6 +251,20 @@ class Simulator:
         part = self.executed, self.executed_costs
         recording = Recording(*part, self.cluster, self.tables, self._numbering, scratch)
         return recording.timeline(step_time_us)
+
+    def loads(self, placement: NDArray[np.int32]) -> Loads:
+        """What a micro-batch takes of each device and link with `placement` [groups]. Raises as `evaluate` does."""
+        assert self.stream is not None, "loads belong to a stream"
+        checked, scratch = self._checked(placement[np.newaxis])[0], self.new_scratch()
+        if np.isnan(simulate_step(self.tables, scratch, checked)):
+            self._raise_missing_time(checked)
+        devices = self.cluster.device_count
+        links_us = scratch.stream.link_load_us.reshape(devices, devices)
+        return Loads(scratch.stream.device_load_us.copy(), links_us.copy())
+
+    def of_steps(self) -> "Simulator":
+        """The same simulator with step times, if it has periods."""
+        return self if self.stream is None else Simulator(self.graph, self.costs, self.cluster, self.group_of_op)
 
     def batch(self, placement: NDArray[np.int32]) -> Batch:
         """Simulate a batch of `placement` [groups] in the simulator's stream, whole. Raises as `evaluate` does."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.errors import SettingsError
+from engine.events import Json
 
 MOST_MICRO_BATCHES = 1024
 
@@ -57,3 +58,35 @@ class Stream:
                 allowed=f"1 to {MOST_MICRO_BATCHES}",
                 field="micro_batches",
             )
+
+    def to_json(self) -> dict[str, Json]:
+        """The field `stream` of requests and reports."""
+        return {
+            "micro_batches": self.micro_batches,
+            "pipeline": str(self.pipeline),
+            "contiguous": self.contiguous,
+        }
+
+    @staticmethod
+    def from_json(value: Json) -> "Stream":
+        """The inverse of `to_json`. Raises SettingsError."""
+        if not isinstance(value, dict) or value.keys() != {"micro_batches", "pipeline", "contiguous"}:
+            raise SettingsError("an unknown form", where="stream", allowed="micro_batches, pipeline and contiguous")
+        micro_batches, contiguous = value["micro_batches"], value["contiguous"]
+        if not isinstance(micro_batches, int) or isinstance(micro_batches, bool) or not isinstance(contiguous, bool):
+            raise SettingsError(
+                "a field of another type", where="stream", allowed="an integer micro_batches, true or false contiguous"
+            )
+        return Stream(micro_batches, pipeline_of(str(value["pipeline"])), contiguous)
+
+
+def is_contiguous(stream: Stream | None) -> bool:
+    """Whether there is a stream whose stages must be contiguous."""
+    return stream is not None and stream.contiguous
+
+
+def pipeline_of(word: str) -> Pipeline:
+    """The pipeline of a word. Raises SettingsError."""
+    if word not in list(Pipeline):
+        raise SettingsError(f"{word!r} is not known", where="pipeline", allowed=", ".join(Pipeline), field="pipeline")
+    return Pipeline(word)
