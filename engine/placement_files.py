@@ -18,9 +18,9 @@ from engine.formats.writing import write_placed
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
-from engine.run.stream_answer import fields_of_batch
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+from engine.simulator.streams.figures import fields_of_batch
 from engine.simulator.streams.passes import require_passes
 from engine.simulator.streams.stream import Stream
 from engine.simulator.timeline import Timeline, timeline_to_trace

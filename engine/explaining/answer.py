@@ -14,7 +14,7 @@ from engine.problem import PlacementProblem
 from engine.search.crossing import GroupEdges
 from engine.search.preference import Preference
 from engine.search.simplest import devices_used, simplest_of
-from engine.simulator.streams.batch import Batch
+from engine.simulator.streams.batch import SimulatedBatch
 
 
 def answer_to_json(
@@ -24,7 +24,7 @@ def answer_to_json(
     prefer: Preference,
     baselines: Mapping[str, float | None],
     refusal: str = "",
-    batch: Batch | None = None,
+    batch: SimulatedBatch | None = None,
 ) -> dict[str, Json]:
     """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
 

@@ -14,7 +14,7 @@ from engine.explaining.verdict import Bottleneck, VerdictKind, kind_of_verdict, 
 from engine.number_words import counted, part_words, percent_words
 from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
-from engine.simulator.streams.batch import Batch
+from engine.simulator.streams.batch import SimulatedBatch
 
 US_IN_A_SECOND = 1e6
 
@@ -59,7 +59,7 @@ class StreamVerdict:
 
 
 def stream_verdict_of(
-    problem: PlacementProblem, placement: NDArray[np.int32], batch: Batch, refusal: str = ""
+    problem: PlacementProblem, placement: NDArray[np.int32], batch: SimulatedBatch, refusal: str = ""
 ) -> StreamVerdict:
     """The verdict on `placement` [groups], whose `batch` is simulated; `refusal`: why none can fit in memory."""
     simulator = problem.simulator
@@ -93,7 +93,7 @@ def best_one_device_batch_us(problem: PlacementProblem) -> float | None:
     return min(fitting, default=None)
 
 
-def _bottleneck(problem: PlacementProblem, placement: NDArray[np.int32], batch: Batch) -> Bottleneck | None:
+def _bottleneck(problem: PlacementProblem, placement: NDArray[np.int32], batch: SimulatedBatch) -> Bottleneck | None:
     """The device or link with the greatest load, and the share of the batch in which it is busy."""
     cluster, micro_batches = problem.cluster, len(batch.start_us)
     loads = problem.simulator.loads(placement)
@@ -116,7 +116,7 @@ def _bottleneck(problem: PlacementProblem, placement: NDArray[np.int32], batch: 
 
 
 def _split_sentence(
-    used: int, batch: Batch, alone_us: float | None, error: ModelError, bottleneck: Bottleneck | None
+    used: int, batch: SimulatedBatch, alone_us: float | None, error: ModelError, bottleneck: Bottleneck | None
 ) -> str:
     micro_batches = len(batch.start_us)
     rate = f"{micro_batches * US_IN_A_SECOND / batch.batch_time_us:.3g} micro-batches a second"

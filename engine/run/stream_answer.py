@@ -8,11 +8,8 @@ from numpy.typing import NDArray
 from engine.events import Json
 from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
-from engine.simulator.simulator import Loads
-from engine.simulator.streams.batch import Batch
-from engine.simulator.streams.stream import Objective, Stream
-
-US_IN_A_SECOND = 1e6
+from engine.simulator.streams.batch import SimulatedBatch
+from engine.simulator.streams.figures import fields_of_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +18,7 @@ class StreamAnswer:
 
     placement: NDArray[np.int32]
     """[units]"""
-    batch: Batch
+    batch: SimulatedBatch
     missing_bytes: int
     """bytes that the worst device lacks over the batch; 0 if it fits"""
 
@@ -51,21 +48,3 @@ def stream_fields(problem: PlacementProblem, answer: StreamAnswer) -> dict[str, 
     assert problem.stream is not None
     period_us = float(problem.simulator.evaluate(answer.placement[None, :]).step_time_us[0])
     return fields_of_batch(answer.batch, problem.stream, period_us, problem.simulator.loads(answer.placement))
-
-
-def fields_of_batch(batch: Batch, stream: Stream, period_us: float, loads: Loads) -> dict[str, Json]:
-    """The fields of a batch in reports."""
-    micro_batches = stream.micro_batches
-    rate = micro_batches * US_IN_A_SECOND / batch.batch_time_us if batch.batch_time_us > 0 else None
-    note: dict[str, Json] = {"note": batch.schedule.note} if batch.schedule.note else {}
-    return {
-        "objective": str(Objective.THROUGHPUT),
-        "stream": stream.to_json() | note,
-        "period_us": period_us,
-        "batch_time_us": batch.batch_time_us,
-        "micro_batches_per_second": rate,
-        "stages": len(batch.stages),
-        "is_contiguous": batch.stages.is_contiguous,
-        "device_load_us": loads.device_us.tolist(),
-        "link_load_us": loads.link_us.tolist(),
-    }

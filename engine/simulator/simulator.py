@@ -51,7 +51,7 @@ from engine.simulator.event_loop import simulate_step
 from engine.simulator.executed import executed_part
 from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
-from engine.simulator.streams.batch import Batch, BatchSimulator
+from engine.simulator.streams.batch import BatchSimulator, SimulatedBatch
 from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import make_scratch, make_tables, with_groups, with_times
 from engine.simulator.timeline import Timeline
@@ -266,7 +266,7 @@ class Simulator:
         """The same simulator with step times, if it has periods."""
         return self if self.stream is None else Simulator(self.graph, self.costs, self.cluster, self.group_of_op)
 
-    def batch(self, placement: NDArray[np.int32]) -> Batch:
+    def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups] in the simulator's stream, whole. Raises as `evaluate` does."""
         assert self.stream is not None, "a batch belongs to a stream"
         checked = self._checked(placement[np.newaxis])

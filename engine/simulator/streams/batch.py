@@ -20,7 +20,7 @@ from engine.simulator.tables import Numbering, make_scratch
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SimulatedBatch:
     """One simulated batch."""
 
     batch_time_us: float
@@ -45,7 +45,7 @@ class BatchSimulator:
         self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
         self._scratch = make_scratch(tables, cluster, stream.micro_batches)
 
-    def batch(self, placement: NDArray[np.int32]) -> Batch:
+    def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
         tables, micro_batches = self._tables, self._stream.micro_batches
         device = placement[tables.placed_ops.group]
@@ -59,7 +59,7 @@ class BatchSimulator:
         time_us[order] = scratch.ops.time_us[:ops]
         device_of_op, stage_of_op = np.empty(ops, np.int32), np.empty(ops, np.int64)
         device_of_op[order], stage_of_op[order] = device, stages.stage_of_op
-        return Batch(
+        return SimulatedBatch(
             batch_time_us=batch_us,
             peak_bytes=scratch.devices.peak_bytes.copy(),
             stages=stages,
