@@ -68,8 +68,7 @@ def run_stream(tables: Tables, scratch: Scratch, limited: bool, stop_us: float) 
                 if limited and free_us + scratch.devices[slot].left_us > stop_us:
                     return stopped(scratch)
             scratch.devices[slot].running, scratch.devices[slot].free_us = False, free_us
-            set_event(scratch, slot, np.inf, 0, 0)
-            wake(scratch, slot)
+            wake(scratch, slot)  # its next work, or none, takes the place of its event
         elif has_channels:
             free_us = _end_transfer(tables, scratch, slot - devices, what, micro_batches, now)
         else:
