@@ -16,7 +16,8 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
         "--objective",
         choices=list(api.Objective),
         default=str(api.Objective.STEP_TIME),
-        help="the time of one step (default), or the throughput of a stream of micro-batches, each a step of the graph",
+        help="the time of one step, or the throughput of a stream of micro-batches, each a step of the graph "
+        "(default %(default)s)",
     )
     parser.add_argument(
         "--micro-batches",

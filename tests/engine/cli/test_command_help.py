@@ -24,6 +24,8 @@ TOLD_AND_COMPUTED = {
 }
 """of options without a default of their own: what their command does without them; tests of the commands show it"""
 OF_READING = {
+    "--micro-batches": "8",
+    "--pipeline": "1f1b with a backward pass, else inference",
     "--signature": "serving_default, or the only one",
     "--tags": "the only graph, or the one with the tag serve alone",
     "--fetch": "without either: all but ops that only initialise, save or write summaries",
