@@ -35,6 +35,7 @@ placement)` of event_loop.py returns the step time (NaN where an op has no time 
 
 import copy
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -268,13 +269,20 @@ class Simulator:
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups] in the simulator's stream, whole. Raises as `evaluate` does."""
-        assert self.stream is not None, "a batch belongs to a stream"
         checked = self._checked(placement[np.newaxis])
         if np.isnan(self.evaluate(checked).step_time_us[0]):
             self._raise_missing_time(checked[0])
+        return self._batch_simulator().batch(checked[0])
+
+    def prepared_batch(self, placement: NDArray[np.int32]) -> Callable[[], float]:
+        """What simulates a batch of `placement` [groups], its stages and blocks known, and returns its time in µs."""
+        return self._batch_simulator().prepared(self._checked(placement[np.newaxis])[0])
+
+    def _batch_simulator(self) -> BatchSimulator:
+        assert self.stream is not None, "a batch belongs to a stream"
         if self._batches is None:
             self._batches = BatchSimulator(self.tables, self._numbering, self.cluster, self.stream)
-        return self._batches.batch(checked[0])
+        return self._batches
 
     def new_scratch(self) -> Scratch:
         """New working arrays for compiled code, for one evaluation at a time."""

@@ -24,9 +24,13 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.batches import evaluate_batch, usable_cores
 from engine.simulator.simulator import Simulator
+from engine.simulator.streams.passes import usual_pipeline
+from engine.simulator.streams.stream import Stream
 from experiments.bench.training_graph import make_training_graph
 from experiments.problems import GRAPH, prepared_graph
 
+STAGES, MICRO_BATCHES = 4, (1, 8, 32)
+TURNS_SIDE_BY_SIDE = 15
 GROUPS = 128
 LOOP_OPS = (120, 10_000)
 SCALES = (1_000, 10_000, 100_000, 1_000_000)
@@ -60,6 +64,7 @@ def figures_of(graphs: Sequence[BenchGraph]) -> str:
     parts = [
         machine("Simulator"),
         "## Evaluations a second\n\n" + _loops([*map(training_step, LOOP_OPS), *graphs]),
+        "## Streams of micro-batches\n\n" + _streams(graphs),
         "## Growth\n\n" + _growth(),
         "## A fresh process\n\n" + _fresh_processes(),
     ]
@@ -142,6 +147,42 @@ def _loops(graphs: Sequence[BenchGraph]) -> str:
     return table(head, rows)
 
 
+def _streams(graphs: Sequence[BenchGraph]) -> str:
+    """Time batches and periods of one contiguous placement, side by side with its step, on one thread."""
+    rows = []
+    for bench in [*map(training_step, LOOP_OPS), *graphs]:
+        cluster = published_cluster(STAGES, MemoryModel.FULL)
+        step = Simulator(bench.graph, bench.costs, cluster, bench.group_of_op)
+        placement = (np.arange(step.group_count) * STAGES // step.group_count).astype(np.int32)
+        several = np.tile(placement, (max(8, LOOP_WORK // 10 // bench.graph.op_count), 1))
+        for micro_batches in MICRO_BATCHES:
+            stream = Stream(micro_batches, usual_pipeline(bench.graph))
+            simulator = Simulator(bench.graph, bench.costs, cluster, bench.group_of_op, stream)
+            prepared = simulator.prepared_batch(placement)
+            steps, batches, periods = _side_by_side(
+                partial(step.evaluate, several, threads=1),
+                prepared,
+                partial(simulator.evaluate, several, threads=1),
+            )
+            one_step = steps / len(several)
+            batch, period = batches / micro_batches / one_step, periods / len(several) / one_step
+            rows.append((bench.name, micro_batches, f"{1e6 * one_step:,.0f}", f"{batch:.2f}", f"{period:.2f}"))
+    head = ("graph", "micro-batches", "µs a step", "a micro-batch of a batch, in steps", "a period, in steps")
+    return table(head, rows)
+
+
+def _side_by_side(*actions: Callable[[], object]) -> list[float]:
+    """The shortest time of each action, in turns, so that a load on the machine slows all of them."""
+    best = [float("inf")] * len(actions)
+    for turn in range(1 + TURNS_SIDE_BY_SIDE):
+        for index, action in enumerate(actions):
+            start = time.perf_counter()
+            action()
+            if turn:  # the first one warms up
+                best[index] = min(best[index], time.perf_counter() - start)
+    return best
+
+
 def _compiled_loop(simulator: Simulator, placements: NDArray[np.int32]) -> Callable[[], object]:
     scratch = simulator.new_scratch()
     step_time_us = np.empty(len(placements))
@@ -192,8 +233,8 @@ def _growth() -> str:
 
 
 FRESH = """
-import numpy as np
-from experiments.bench.simulator import training_step, published_cluster, MemoryModel
+from engine.simulator.streams.passes import usual_pipeline
+from engine.simulator.streams.stream import Stream
 from engine.simulator import Simulator
 bench = training_step(120)
 simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), bench.group_of_op)

@@ -1,5 +1,6 @@
 """A batch of micro-batches, simulated whole: fill, steady state and drain."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,17 @@ class BatchSimulator:
     def __init__(self, tables: Tables, numbering: Numbering, cluster: Cluster, stream: Stream) -> None:
         self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
         self._scratch = make_scratch(tables, cluster, stream.micro_batches)
+
+    def prepared(self, placement: NDArray[np.int32]) -> Callable[[], float]:
+        """What simulates a batch of `placement` [groups], its stages and blocks known; returns its time in µs."""
+        device = placement[self._tables.placed_ops.group]
+        stages = stages_of(self._tables, device)
+        schedule = schedule_of(stages, self._stream)
+
+        def run() -> float:
+            return _simulate_batch(self._tables, self._with_blocks(stages, schedule, device), placement)
+
+        return run
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
