@@ -233,8 +233,8 @@ def _growth() -> str:
 
 
 FRESH = """
-from engine.simulator.streams.passes import usual_pipeline
-from engine.simulator.streams.stream import Stream
+import numpy as np
+from experiments.bench.simulator import training_step, published_cluster, MemoryModel
 from engine.simulator import Simulator
 bench = training_step(120)
 simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), bench.group_of_op)
