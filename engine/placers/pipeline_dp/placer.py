@@ -72,7 +72,11 @@ class PipelineDp:
                 allowed="the objective throughput, or another method",
                 field="method",
             )
-        _Search(split_problem(problem), self.settings, should_stop).run()
+        search = _Search(split_problem(problem), self.settings, should_stop)
+        search.run()
+        if search.evaluated == 0:
+            problem.context.progress("No split found is contiguous in the backward pass: it mirrors the forward pass")
+            _Search(split_problem(problem, mirrored=True), self.settings, should_stop).run()
 
 
 class _Search:
@@ -85,6 +89,8 @@ class _Search:
         self._orders = linear_orders(split.units)
         self._states = states_of_devices(split.units.devices)
         self._alike = alike_devices(self._problem)
+        self.evaluated = 0
+        """number of placements"""
         self._best_us = np.inf
         """the best true period so far"""
 
@@ -143,6 +149,7 @@ class _Search:
         placements = placements[: self._problem.ledger.remaining]
         if not placements:
             return np.inf
+        self.evaluated += len(placements)
         evaluations = self._problem.evaluate_episodes(np.array(placements, dtype=np.int32))
         period_us = np.where(self._problem.feasible(evaluations), evaluations.step_time_us, np.inf)
         return float(period_us.min())

@@ -2,7 +2,9 @@
 
 Rules, for the devices of the groups:
 - Groups with forward ops are ordered by the edges between forward ops; those of a cycle share a device. Their backward
-  ops are carried along, however the backward pass is ordered.
+  ops are carried along. Where both passes must be contiguous, groups of a cycle of the backward pass share a device
+  too; splits whose backward pass is not contiguous all the same are passed over, and if no other is found, the
+  backward pass is taken to mirror the forward pass (`mirrored`).
 - A group with backward but no forward ops is ordered by its edges of the backward pass, turned round, as if it had a
   mirror image in the forward pass; if that makes a cycle, the groups in it share a device.
 - A group with neither (of the optimizer alone) joins the group with which it exchanges most bytes and with which it
@@ -74,8 +76,9 @@ class SplitProblem:
         return placement
 
     def is_contiguous(self, placement: NDArray[np.int32]) -> bool:
-        """Whether neither pass comes back to a device of `placement` [groups] that it has left."""
-        for pairs in self.passes:
+        """Whether neither pass comes back to a device of `placement` [groups] that it has left, where that matters."""
+        stream = self.problem.stream
+        for pairs in self.passes if stream is not None and stream.contiguous else ():
             between = distinct(placement[pairs].astype(np.int64))
             component = strong_components(between, self.problem.device_count)
             if (component[between[:, 0]] == component[between[:, 1]]).any():
@@ -83,15 +86,23 @@ class SplitProblem:
         return True
 
 
-def split_problem(problem: PlacementProblem) -> SplitProblem:
-    """The units of `problem`. Raises InfeasibleError if groups that must share a device may not."""
+def split_problem(problem: PlacementProblem, *, mirrored: bool = False) -> SplitProblem:
+    """The units of `problem`. Raises InfeasibleError if groups that must share a device may not.
+
+    With `mirrored` every split of them is contiguous in both passes.
+    """
     graph, costs = executed_part(problem.graph, problem.costs)
     phase = phases_of_graph(graph, topological_order(graph))
     group_of_op = problem.grouping.group_of_op
     class_of_device = _classes(problem)
-    best = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.BEST)
-    likely = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.MEAN)
+    passes = (_pairs(graph, group_of_op, phase == FORWARD), _pairs(graph, group_of_op, phase == BACKWARD))
+    has_forward = np.bincount(group_of_op, phase == FORWARD, problem.group_count) > 0
+    before = _before(passes, has_forward & (not mirrored))
+    best = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.BEST, before)
+    likely = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.MEAN, before)
     shares = _with_optimizer(problem, phase)
+    both_ways = problem.stream is not None and problem.stream.contiguous
+    shares = _in_cycles(passes if both_ways else passes[:1], shares)
     in_units = shares != NO_UNIT
     unit_of_group = np.full(problem.group_count, NO_UNIT, dtype=np.int32)
     unit_of_group[in_units] = np.unique(shares[in_units], return_inverse=True)[1]
@@ -106,7 +117,6 @@ def split_problem(problem: PlacementProblem) -> SplitProblem:
     same = all(
         np.array_equal(getattr(units, name), getattr(likely, name)) for name in ("send_us", "receive_us", "channel_us")
     )
-    passes = (_pairs(graph, group_of_op, phase == FORWARD), _pairs(graph, group_of_op, phase == BACKWARD))
     return SplitProblem(problem, class_of_device, unit_of_group, units, None if same else likely, passes)
 
 
@@ -126,14 +136,26 @@ def _pairs(graph: ComputationGraph, group_of_op: NDArray[np.int32], is_inside: N
     return distinct(np.stack(ends, axis=1)).astype(np.int64)
 
 
-def _before(
-    graph: ComputationGraph, group_of_op: NDArray[np.int32], phase: NDArray[np.uint8], groups: int
-) -> NDArray[np.int64]:
-    """[pairs, 2] groups of which the first comes before the second: see the head of this file."""
-    has_forward = np.bincount(group_of_op, phase == FORWARD, groups) > 0
-    backward = _pairs(graph, group_of_op, phase == BACKWARD)
-    turned = backward[~has_forward[backward].all(axis=1)][:, ::-1]
-    return np.concatenate((_pairs(graph, group_of_op, phase == FORWARD), turned))
+def _before(passes: tuple[NDArray[np.int64], NDArray[np.int64]], carries_along: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """[pairs, 2] groups of which the first comes before the second: see the head of this file.
+
+    The backward pass does not order the groups `carries_along` [groups] among themselves.
+    """
+    forward, backward = passes
+    turned = backward[~carries_along[backward].all(axis=1)][:, ::-1]
+    return np.concatenate((forward, turned))
+
+
+def _in_cycles(passes: Sequence[NDArray[np.int64]], shares: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[groups] `shares` with one number for all groups that are joined by cycles of a pass, or of what is joined."""
+    has_unit = shares != NO_UNIT
+    count = 0
+    joined = shares.copy()
+    while (left := len(np.unique(joined[has_unit]))) != count:
+        count = left
+        for pairs in passes:
+            joined[has_unit] = strong_components(joined[pairs], len(shares))[joined[has_unit]]
+    return joined
 
 
 def _with_optimizer(problem: PlacementProblem, phase: NDArray[np.uint8]) -> NDArray[np.int32]:
@@ -175,6 +197,7 @@ def _of_groups(
     phase: NDArray[np.uint8],
     class_of_device: NDArray[np.int32],
     links: LinkEstimate,
+    before: NDArray[np.int64],
 ) -> StageUnits:
     """Each group as a unit, those of the optimizer too."""
     group_of_op, groups = problem.grouping.group_of_op, problem.group_count
@@ -187,7 +210,7 @@ def _of_groups(
     loads = [_transfers(flows, problem.cluster, class_of_device == number, links) for number in range(len(devices))]
     send_us, receive_us, channel_us = (np.array(part) for part in zip(*loads, strict=True))
     return StageUnits(
-        before=_before(graph, group_of_op, phase, groups).astype(np.int32),
+        before=before.astype(np.int32),
         time_us=np.array([_times(problem, costs, phase, device) for device in devices.tolist()]),
         kept_bytes=np.bincount(group_of_op, costs.kept_bytes(), groups).astype(np.int64),
         producer=group_of_op[flows.producer].astype(np.int32),
