@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Contention
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import FromPlacer, Json, Progress
-from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
+from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER, with_edges
 from engine.graphs.ordering import distinct
 from engine.placers.pipeline_dp import placer
 from engine.placers.pipeline_dp.device_states import states_of_devices
@@ -187,6 +187,51 @@ def test_groups_of_the_backward_pass_alone_have_a_place_in_the_mirrored_order() 
             device_of_op = apart.ledger.answer()[apart.grouping.group_of_op].tolist()
             assert slowly_contiguous(apart.graph, apart.graph.phase.tolist(), device_of_op)
     assert tried > 5
+
+
+def with_a_sum(problem: PlacementProblem) -> PlacementProblem:
+    """The problem with a backward op in the last group that adds what the first two groups' backward ops give."""
+    graph, costs, groups = problem.graph, problem.costs, problem.group_count
+    ops = graph.op_count
+    first, second = np.flatnonzero(graph.phase == BACKWARD)[:2].tolist()
+    summed = dataclasses.replace(
+        graph,
+        op_names=(*graph.op_names, "sum"),
+        op_types=(*graph.op_types, "AddN"),
+        devices=(*graph.devices, ""),
+        colocation=(*graph.colocation, ()),
+        cpu_reason=(),
+        gpu_reason=(),
+        phase=np.append(graph.phase, np.uint8(BACKWARD)),
+    )
+    summed = with_edges(summed, [(first, ops, 0), (second, ops, 0)])
+    nothing = np.zeros(1, np.int64)
+    longer = dataclasses.replace(
+        costs,
+        time_us=np.concatenate((costs.time_us, [[50.0], [80.0]]), axis=1),
+        output_offset=np.append(costs.output_offset, costs.output_offset[-1:]),
+        persistent_bytes=np.concatenate((costs.persistent_bytes, nothing)),
+        temporary_bytes=np.concatenate((costs.temporary_bytes, nothing)),
+        source=np.append(costs.source, costs.source[:1]),
+    )
+    group_of_op = np.append(problem.grouping.group_of_op, np.int32(groups - 1)).astype(np.int32)
+    grouping = dataclasses.replace(problem.grouping, group_of_op=group_of_op)
+    return dataclasses.replace(problem, graph=summed, costs=longer, grouping=grouping)
+
+
+def test_a_backward_pass_that_comes_back_is_kept_together_or_does_not_matter() -> None:
+    """Sums of gradients, as TensorFlow makes them of weight decay, may lead back to where the pass began."""
+    better = 0
+    for seed in range(1, 120, 2):
+        problem = with_a_sum(drawn(seed, Contention.BUS))
+        both_us = found_us(problem, most_splits=100_000)
+        assert both_us == pytest.approx(optimum_us(problem), rel=1e-9), f"seed {seed}"
+        assert problem.stream is not None
+        stream = dataclasses.replace(problem.stream, contiguous=False)
+        forward_us = found_us(dataclasses.replace(problem, stream=stream))
+        assert forward_us <= both_us * (1 + 1e-9)
+        better += forward_us < both_us
+    assert better > 5
 
 
 def test_the_step_time_is_not_its_objective() -> None:
