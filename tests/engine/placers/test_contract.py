@@ -376,11 +376,8 @@ def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     heard: list[Emitted] = []
     evaluations = ENOUGH_FOR_ALL.get(method, 120)
     cluster, begun = small_cluster(2, cpu=True), SplitPlacement(start)
-    asked = RunRequest(cluster, method, Budget(evaluations), 0, start=begun, pins=pins)
-    if PLACERS[method].streams_only:
-        with pytest.raises(SettingsError, match="not the time of one step"):
-            Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
-        return
+    stream = STREAM if PLACERS[method].streams_only else None
+    asked = RunRequest(cluster, method, Budget(evaluations), 0, start=begun, pins=pins, stream=stream)
     report = Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
     placements = [event.placement for event in events_of(heard) if isinstance(event, Episode | Baseline)]
     assert all(placement[group] == device for placement in placements if placement for group, device in pins.items())

@@ -169,7 +169,9 @@ def test_a_policy_does_not_decide_on_what_part_of_this_machine_it_runs(
     assert 8 not in threads
 
 
-@pytest.mark.parametrize("method", [name for name in PLACERS if name not in policy_takers()])
+@pytest.mark.parametrize(
+    "method", [name for name, row in PLACERS.items() if not (row.takes_policy or row.streams_only)]
+)
 def test_other_methods_take_no_policy(method: str) -> None:
     with pytest.raises(SettingsError) as caught:
         request(method, 5)
