@@ -109,7 +109,7 @@ EXPERIMENTS = {
     ),
     "public_workloads": Experiment(
         "experiments.public_workloads.table:run",
-        "a quarter of an hour",
+        "six minutes",
         scoped=True,
         scope="experiments.public_workloads.table:make_workload_scope",
     ),

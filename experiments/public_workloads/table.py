@@ -36,7 +36,7 @@ ONE_DEVICE, PIPEDREAM, EXPERT = "one device", "PipeDream", "expert"
 BY_RULE = (ONE_DEVICE, PIPEDREAM, EXPERT)
 EXACT = "pipeline_dp"
 CONTIGUOUS, FREE = "contiguous", "free"
-SEARCHES = (("scotch", FREE), (EXACT, CONTIGUOUS))
+SEARCHES = (("scotch", FREE), (EXACT, CONTIGUOUS), ("auto", CONTIGUOUS), ("auto", FREE))
 """method, and whether its placements must be contiguous"""
 CLOSE = 1e-3
 """relative difference up to which a period is the published one"""
