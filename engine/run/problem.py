@@ -19,6 +19,7 @@ from engine.problem.pins import allowed_devices, checked_start, pinned
 from engine.problem.step_timer import StepTimer
 from engine.run.request import RunRequest
 from engine.simulator.streams.passes import require_passes
+from engine.simulator.streams.stream import is_contiguous
 
 
 class RunProblem:
@@ -40,6 +41,8 @@ class RunProblem:
             require_measurable(request.method)
         if request.stream is not None:
             require_passes(prepared.graph, request.stream)
+            if timer is not None:
+                raise SettingsError("streams are not measured", where="measure", allowed="objective step_time")
         self._prepared, self._request = prepared, request
         grouping, cluster = prepared.grouping, request.cluster
         allowed = self._allowed(grouping)
@@ -72,8 +75,17 @@ class RunProblem:
             stream=request.stream,
         )
         """its placements are those of the finest level's groups, called units"""
+        self._require_contiguous_start()
         self.of_groups = self.problem if self._inside is None else self._problem_of_groups(shown)
         """the same graph in the groups that people see, for baselines, with a ledger of its own"""
+
+    def _require_contiguous_start(self) -> None:
+        start = self.problem.context.start
+        if start is None or not is_contiguous(self.problem.stream):
+            return
+        if not np.isfinite(self.problem.simulator.evaluate(start[None, :]).step_time_us[0]):
+            what = "its stages are not contiguous: data of a pass come back to a device that they have left"
+            raise PlacementError(what, where="start", allowed="a contiguous placement", field="start")
 
     def _require_memory(self, groups: int, devices: int) -> None:
         request, graph = self._request, self._prepared.graph

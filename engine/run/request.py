@@ -78,6 +78,9 @@ class RunRequest:
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_contiguous(self.method, self.stream)
+        if self.robust and self.stream is not None:
+            what = "the regret of steps says nothing of a stream"
+            raise SettingsError(what, where="robust", allowed="objective step_time", field="robust")
         policy = None if self.policy is None else self.policy.trained
         made = make_placer(self.method, self.settings, policy)  # refuses wrong settings before any work
         object.__setattr__(self, "placer", made)

@@ -58,6 +58,8 @@ class Run:
 
         Raises as `RunProblem`.
         """
+        if choose is not None and request.stream is not None:
+            raise SettingsError("streams are not measured", where="measure", allowed="objective step_time")
         self._request, self._emit, self._should_stop, self._choose = request, emit, should_stop, choose
         self._placer = copy.copy(request.placer)
         self._run_problem = RunProblem(prepared, request, self._emit_from_placer, timer)

@@ -12,7 +12,7 @@ import pytest
 from engine import api
 from engine.cli.main import main
 from engine.clusters.parsing import parse_cluster
-from engine.errors import InfeasibleError, SettingsError
+from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
@@ -104,6 +104,21 @@ def test_methods_that_cannot_keep_stages_contiguous_are_refused() -> None:
 def test_methods_for_streams_alone_are_refused_for_a_step() -> None:
     with pytest.raises(SettingsError, match=r"^method: pipeline_dp splits a stream of micro-batches; allowed: "):
         api.RunRequest(cluster(2), "pipeline_dp", api.Budget(10), 0)
+
+
+def test_a_start_that_is_not_contiguous_is_refused(prepared: Callable[..., PreparedGraph]) -> None:
+    """GPU 0, GPU 1, then GPU 0 again."""
+    graph, stream = prepared(), dataclasses.replace(STREAM, contiguous=True)
+    of_layer = {f"l{layer}": layer % 2 for layer in range(LAYERS)}
+    devices = np.array([of_layer[name.partition("/")[0]] for name in graph.graph.op_names], np.int32)
+    request = api.RunRequest(cluster(2), "auto", api.Budget(100), 0, start=graph.by_groups(devices), stream=stream)
+    with pytest.raises(PlacementError, match=r"^start: its stages are not contiguous"):
+        api.place(graph, request, lambda _: None, lambda: False)
+
+
+def test_what_only_a_step_has_is_refused_for_a_stream() -> None:
+    with pytest.raises(SettingsError, match=r"^robust: the regret of steps says nothing of a stream; allowed: "):
+        api.RunRequest(cluster(2), "auto", api.Budget(100), 0, robust=True, stream=STREAM)
 
 
 def test_a_pass_that_the_graph_lacks_is_refused(prepared: Callable[..., PreparedGraph]) -> None:
