@@ -6,9 +6,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from engine.files.compiled import borrowed
+from engine.files.compiled import borrowed, part_of
 
 
 def double(number: int) -> int:
@@ -52,3 +53,16 @@ def test_an_array_can_be_used_without_counting_references() -> None:
     before = sys.getrefcount(array)
     assert numba.njit(total)(array) == 6
     assert sys.getrefcount(array) == before
+
+
+def test_a_part_of_an_array_is_an_array_without_a_count_of_references() -> None:
+    """`engine.files.compiled.part_of` casts numbers, moves the pointer and packs a shape of its own."""
+    assert callable(cgutils.pack_array)
+    assert str(types.intp) == "int64"
+
+    @numba.njit
+    def sum_of_part(array: Any, first: int, count: int) -> int:
+        return part_of(array, first, count).sum()
+
+    assert sum_of_part(np.arange(10), 2, 3) == 2 + 3 + 4
+    assert sum_of_part(np.arange(10), np.uint32(7), 0) == 0

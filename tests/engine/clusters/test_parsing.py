@@ -197,8 +197,8 @@ MISTAKES = {
         '"memory": 12'
     ): "devices[0]: the key memory is not known; allowed: name, kind, memory_bytes, reserved_bytes",
     device('"kind": "CPU"'): "kind: this key is there twice in one object; allowed: each key once",
-    links('"contention": "ring"'): "links.contention: 'ring'; allowed: bus, pair, none, sender",
-    links('"contention": ["bus"]'): "links.contention: a list; allowed: bus, pair, none, sender",
+    links('"contention": "ring"'): "links.contention: 'ring'; allowed: bus, pair, none, sender, host",
+    links('"contention": ["bus"]'): "links.contention: a list; allowed: bus, pair, none, sender, host",
     links('"bandwidth_bytes_per_us": 0'): f"links.bandwidth_bytes_per_us: 0; {BANDWIDTH}",
     links('"bandwidth_bytes_per_us": -7600'): f"links.bandwidth_bytes_per_us: -7600; {BANDWIDTH}",
     links('"bandwidth_bytes_per_us": NaN'): f"links.bandwidth_bytes_per_us: nan; {BANDWIDTH}",
@@ -224,7 +224,9 @@ MISTAKES = {
     links('"pairs": [' + PAIR[:-1] + ', "bandwidth_bytes_per_us": 0}]'): "links.pairs[0].bandwidth_bytes_per_us: 0; "
     f"{BANDWIDTH}",
     '{"devices": [' + ONE + '], "op_rest_us": -5.7}': f"cluster.op_rest_us: -5.7; {TIME}",
-    '{"devices": [' + ONE + '], "memory_model": "none"}': "cluster.memory_model: 'none'; allowed: full, outputs",
+    '{"devices": ['
+    + ONE
+    + '], "memory_model": "none"}': "cluster.memory_model: 'none'; allowed: full, outputs, persistent",
     '{"devices": [' + ONE + '], "links": []}': "links: an empty list; "
     "allowed: an object with contention, bandwidth_bytes_per_us, latency_us, rest_us, pairs",
 }
