@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
+from engine.events import Json
 from engine.explaining.chain import Chain, chain_of
 from engine.explaining.decisions import EpisodeDecisions, decisions_of
 from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
+from engine.explaining.stream_blocks import require_small_batch, stream_blocks
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement, devices_of_groups
 from engine.graphs.short_names import ShortNames
 from engine.placeto.kept_policy import KeptPolicy
@@ -27,6 +29,7 @@ from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_all
 from engine.problem.trivial import prior_scores
 from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import LowerBounds, lower_bounds
+from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import first_of_each
 
 
@@ -250,6 +253,17 @@ class Session:
             peaks=peaks_of(timeline, self._class_of_op),
             holders=Holders(timeline, simulator.executed, simulator.executed_costs),
         )
+
+    def stream_blocks(self, placement: GivenPlacement, stream: Stream) -> dict[str, Json]:
+        """The blocks of a batch of `stream`: see `engine.explaining.stream_blocks`. Raises as `evaluate` does.
+
+        Raises LimitError for a batch that is too large to be drawn. Nothing of it is kept.
+        """
+        graph, costs, cluster = self.prepared.graph, self.prepared.costs, self.cluster
+        require_small_batch(graph.op_count + graph.edge_count, stream.micro_batches)
+        group_of_op = None if placement.is_split else self.prepared.grouping.group_of_op
+        simulator = Simulator(graph, costs, cluster, group_of_op, stream)
+        return stream_blocks(simulator, placement.device_of_op if placement.is_split else placement.device_of_group)
 
     @cached_property
     def _group_graph(self) -> GroupGraph:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engine import api
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.devices_text import devices_of_row, devices_used_last
@@ -26,7 +27,15 @@ def of_run(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "prefer": run.prefer,
         "drop_devices": run.drop_devices,
+        **of_stream(run.stream),
     }
+
+
+def of_stream(stream: api.Json) -> dict[str, Any]:
+    """The objective, and the fields of a stream where there is one."""
+    if not isinstance(stream, dict):
+        return {"objective": str(api.Objective.STEP_TIME)}
+    return {"objective": str(api.Objective.THROUGHPUT), **stream}
 
 
 def of_problem(row: WithCluster, evaluations: int, seconds: float | None, policy: Policy | None) -> dict[str, Any]:

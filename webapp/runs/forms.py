@@ -14,6 +14,7 @@ from engine import api
 from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
 from webapp.graphs.placeable import require_placeable
+from webapp.graphs.prepared import prepared_of
 from webapp.option_words import DROP_DEVICES_LABEL
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
@@ -42,6 +43,21 @@ PREFERENCES = [
     *((f"simplest={percent}%", f"the simplest, at most {percent} % slower") for percent in (1, 2, 5, 10)),
 ]
 """what the engine reads, and words for people; a run finds both placements whatever is chosen"""
+
+
+OBJECTIVES = [
+    (str(api.Objective.STEP_TIME), "Step time of one step"),
+    (str(api.Objective.THROUGHPUT), "Throughput of a stream of micro-batches"),
+]
+FIRST_MICRO_BATCHES = 8
+USUAL = "usual"
+PIPELINES = [
+    (USUAL, "usual: 1f1b with a backward pass, else inference"),
+    (str(api.Pipeline.GPIPE), "gpipe: all forward, then all backward"),
+    (str(api.Pipeline.ONE_F_ONE_B), "1f1b: one forward, one backward"),
+    (str(api.Pipeline.INTERLEAVED), "interleaved: 1f1b, several stages a device"),
+    (str(api.Pipeline.INFERENCE), "inference: forward alone"),
+]
 
 
 class OptionSelect(forms.Select):
@@ -219,7 +235,10 @@ class ProblemForm(forms.Form):
 
 
 class RunForm(ProblemForm):
-    """Devices, method, policy, budget, seed. Valid fields make `request`, for the engine."""
+    """Devices, objective, method, policy, budget, seed. Valid fields make `request`, for the engine.
+
+    With the graph that it is for, the usual pipeline is that of the graph, and its passes are checked.
+    """
 
     method = forms.ChoiceField(label="Method", widget=OptionSelect)
     preset = forms.CharField(label="Preset", required=False)
@@ -230,11 +249,25 @@ class RunForm(ProblemForm):
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
     prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
+    objective = forms.ChoiceField(
+        label="Objective", choices=OBJECTIVES, required=False, widget=forms.RadioSelect, initial=OBJECTIVES[0][0]
+    )
+    micro_batches = forms.IntegerField(
+        label="Micro-batches",
+        required=False,
+        initial=FIRST_MICRO_BATCHES,
+        widget=forms.NumberInput(attrs={"min": 1, "max": api.MOST_MICRO_BATCHES}),
+    )
+    pipeline = forms.ChoiceField(label="Pipeline", choices=PIPELINES, required=False)
+    contiguous = forms.BooleanField(
+        label="Contiguous stages: a device runs one part of each pass, as pipelining in torch needs it", required=False
+    )
 
     request: api.RunRequest
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, graph: Graph | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._graph = graph
         methods = api.methods()
         self._choices("method", methods_by_kind())
         self.fields["method"].initial = methods[0].name
@@ -266,10 +299,34 @@ class RunForm(ProblemForm):
                 drop_devices=data["drop_devices"],
                 policy=self.given_policy(),
                 prefer=api.Preference.of_words(data["prefer"] or FASTEST),
+                stream=self._stream(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")
         return data
+
+    @property
+    def is_for_a_stream(self) -> bool:
+        """Whether the form asks for the throughput of a stream."""
+        return str(self["objective"].value()) == api.Objective.THROUGHPUT
+
+    def _stream(self) -> api.Stream | None:
+        """The stream that is asked for. Raises SettingsError, also where the graph lacks its passes."""
+        data = self.cleaned_data
+        if data["objective"] != api.Objective.THROUGHPUT:
+            return None
+        ready = self._graph if self._graph is not None and self._graph.is_ready else None
+        graph = None if ready is None else prepared_of(ready).graph
+        asked = data["pipeline"] or USUAL
+        if asked != USUAL:
+            pipeline = api.pipeline_of(asked)
+        else:
+            pipeline = api.Pipeline.INFERENCE if graph is None else api.usual_pipeline(graph)
+        micro_batches = FIRST_MICRO_BATCHES if data["micro_batches"] is None else data["micro_batches"]
+        stream = api.Stream(micro_batches, pipeline, data["contiguous"])
+        if graph is not None:
+            api.require_passes(graph, stream)
+        return stream
 
     def _evaluations(self, cluster: api.Cluster) -> int:
         if self.cleaned_data["zero_shot"]:
@@ -301,4 +358,6 @@ def _method_attributes(method: api.Method) -> dict[str, object]:
         "data-does": method.does,
         "data-takes-a-policy": method.takes_policy,
         "data-policy-preset": method.policy_preset,
+        "data-streams-only": method.streams_only,
+        "data-keeps-contiguous": method.keeps_contiguous,
     }

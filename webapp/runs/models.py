@@ -53,6 +53,9 @@ class Run(WithCluster, JobWithEvents):
     """whether to ignore the devices that the graph's file fixes"""
     prefer = models.CharField(max_length=40, default="fastest")
     """`fastest` or `simplest=1%`: which placement its page offers first, and how much slower the simplest may be"""
+    stream = JsonTextField(null=True)
+    """{"micro_batches", "pipeline", "contiguous"} of a run for the throughput of a stream, whose step times are periods;
+    None: for the time of one step"""
     name = models.CharField(max_length=200, default="", blank=True)
     """that a person gave it; empty: pages show its `usual_title`"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")
@@ -109,6 +112,14 @@ class Run(WithCluster, JobWithEvents):
     def usual_title(self) -> str:
         """What it does, for people: the name that it has until a person gives it one."""
         return f"{self.method_label} on {self.graph.name}"
+
+    @property
+    def stream_words(self) -> str:
+        """`8 micro-batches, 1f1b, contiguous stages`; empty for a run for the time of one step."""
+        if not isinstance(self.stream, dict):
+            return ""
+        stages = ", contiguous stages" if self.stream["contiguous"] else ""
+        return f"{api.counted(int(str(self.stream['micro_batches'])), 'micro-batch')}, {self.stream['pipeline']}{stages}"
 
     @property
     def links_words(self) -> str:

@@ -8,8 +8,8 @@ from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.baselines import BASELINES
 from webapp.runs.models import Run, RunStart
 
-COLUMNS = ("cluster", "method", "evaluations", "seconds", "seed", "settings", "drop_devices", "prefer")
-"""of a run's row: fields of its request's JSON"""
+COLUMNS = ("cluster", "method", "evaluations", "seconds", "seed", "settings", "drop_devices", "prefer", "stream")
+"""of a run's row: fields of its request's JSON; without a stream that has no field for it"""
 
 
 def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
@@ -20,7 +20,7 @@ def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None)
         policy=policy,
         policy_name="" if policy is None else policy.name,
         policy_digest="" if policy is None else policy.digest,
-        **{name: asked[name] for name in COLUMNS},
+        **{name: asked.get(name) for name in COLUMNS},
     )
 
 
@@ -44,10 +44,15 @@ def _policy_of(run: Run) -> api.GivenPolicy | None:
     return api.GivenPolicy(bytes(file.blob))
 
 
+def of_stream(run: Run) -> dict[str, api.Json]:
+    """What filters the runs whose step times are of the same kind: times of a step, or periods of the same stream."""
+    return {"stream__isnull": True} if run.stream is None else {"stream": run.stream}
+
+
 def request_from(
     run: Run, method: str, evaluations: int, start: api.SplitPlacement, pinned_groups: Sequence[int]
 ) -> api.RunRequest:
-    """A request to go on from `start` where `run` is, with its seed, by another method."""
+    """A request to go on from `start` where `run` is, with its seed and its stream, by another method."""
     pins = {group: start.device_of_group[group] for group in sorted(set(pinned_groups))}
     return api.RunRequest(
         run.cluster_value,
@@ -57,6 +62,7 @@ def request_from(
         drop_devices=run.drop_devices,
         start=start,
         pins=pins,
+        stream=None if run.stream is None else api.Stream.from_json(run.stream),
     )
 
 

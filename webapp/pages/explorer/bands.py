@@ -11,6 +11,7 @@ from webapp.comparisons.outcomes import outcome_of
 from webapp.http.handler import EXPLAINING, in_threads
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Run, RunStart
+from webapp.runs.requests import of_stream
 
 MOST_LOOKED_AT = 500
 """of the newest runs of the same graph and method"""
@@ -34,7 +35,7 @@ def alike(run: Run) -> list[Run]:
     Runs that go on from a placement are left out: they did not begin alike.
     """
     same = {"method": run.method, "evaluations": run.evaluations, "seconds": run.seconds}
-    same |= {"drop_devices": run.drop_devices, "policy_digest": run.policy_digest}
+    same |= {"drop_devices": run.drop_devices, "policy_digest": run.policy_digest, **of_stream(run)}
     fresh = Run.objects.filter(graph=run.graph_id, status=Run.DONE, start__isnull=True, **same)
     rows = fresh.select_related("summary", "answer").order_by("-created_at")
     found = {run.seed: run}

@@ -51,6 +51,7 @@ def _best_runs(graph: Graph) -> Iterable[Row]:
     """The best run of each method on each cluster; those of the cluster used last come first."""
     ended = Run.objects.filter(graph=graph, status__in=(Run.DONE, Run.CANCELLED), best_step_time_us__isnull=False)
     ended = ended.filter(start__isnull=True)  # what goes on from a placement is not the method's own
+    ended = ended.filter(stream__isnull=True)  # a period of a stream is no step time
     alike = [F(name) for name in ALIKE]
     best_first = [F("best_step_time_us").asc(), F("created_at").asc(), F("id").asc()]
     rows: Iterable[Row] = (

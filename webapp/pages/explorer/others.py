@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.models import Answer, Run
+from webapp.runs.requests import of_stream
 
 MOST_LISTED = 100
 
@@ -40,8 +41,8 @@ def other_answer_or_404(run: Run, other_id: uuid.UUID) -> Answer:
 
 
 def _others(run: Run) -> QuerySet[Run]:
-    """Without the graph's large columns."""
-    same = Run.objects.filter(graph=run.graph_id, cluster=run.cluster, answer__isnull=False)
+    """Those for the same objective: a period is no step time. Without the graph's large columns."""
+    same = Run.objects.filter(graph=run.graph_id, cluster=run.cluster, answer__isnull=False, **of_stream(run))
     return same.exclude(id=run.id)
 
 

@@ -81,7 +81,7 @@ def graph_page(
         "drop_devices_label": DROP_DEVICES_LABEL,
         "one_device": one_device_of(summary),
         "progress": graph.progress(),
-        "run_form": run_form or RunForm(initial=first_values_of(graph, again)),
+        "run_form": run_form or RunForm(initial=first_values_of(graph, again), graph=graph),
         "lost_policy": again.policy_name if again is not None and again.policy is None else "",
         "asked_tables": [table for table in tables if table.is_asked],
         "other_tables": [table for table in tables if not table.is_asked],

@@ -26,7 +26,7 @@ RUN_NOTE = "Its episodes and its answer go with it."
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Start a run."""
     graph = graph_or_404(graph_id)
-    form = RunForm(request.POST)
+    form = RunForm(request.POST, graph=graph)
     if form.is_valid():
         form.require_placeable(graph, form.request)
     if form.is_valid():
