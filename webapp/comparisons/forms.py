@@ -60,6 +60,7 @@ class ComparisonForm(ProblemForm):
         choices = [
             MethodChoice(boxes[info.name], info, self[preset_name(info.name)] if info.presets else None)
             for info in api.methods()
+            if info.name in boxes
         ]
         return [(kind, [choice for choice in choices if choice.info.kind == kind]) for kind in api.KINDS]
 

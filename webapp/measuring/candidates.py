@@ -28,8 +28,13 @@ class Candidates:
 
 
 def candidates_of(graph: Graph) -> list[Candidates]:
-    """The ended runs that have a placement, on devices that this machine has, by cluster; that of the newest first."""
-    ended = graph.runs.filter(status__in=(Run.DONE, Run.CANCELLED), best_step_time_us__isnull=False)
+    """The ended runs that have a placement, on devices that this machine has, by cluster; that of the newest first.
+
+    Runs for a stream are left out: a measured step has no period to compare with.
+    """
+    ended = graph.runs.filter(
+        status__in=(Run.DONE, Run.CANCELLED), best_step_time_us__isnull=False, stream__isnull=True
+    )
     by_cluster: dict[str, Candidates | None] = {}
     for run in ended.filter(answer__isnull=False).select_related("graph").defer("graph__summary")[:MOST_LOOKED_AT]:
         text = to_text(run.cluster)

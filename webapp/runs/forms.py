@@ -269,7 +269,7 @@ class RunForm(ProblemForm):
         super().__init__(*args, **kwargs)
         self._graph = graph
         methods = api.methods()
-        self._choices("method", methods_by_kind())
+        self._choices("method", methods_by_kind(marks_streams=True))
         self.fields["method"].initial = methods[0].name
         self._attributes("method", {method.name: _method_attributes(method) for method in methods})
         presets = dict.fromkeys(preset for method in methods for preset in method.presets)
@@ -283,6 +283,9 @@ class RunForm(ProblemForm):
     def clean(self) -> dict[str, Any]:
         """Make `request`; the engine's errors appear at the fields."""
         super().clean()
+        if self.cleaned_data.get("objective") != api.Objective.THROUGHPUT:
+            for name in ("micro_batches", "pipeline"):  # which no one sees then
+                self.errors.pop(name, None)
         self._check_preset()
         self._check_zero_shot()
         cluster = self.chosen_cluster()

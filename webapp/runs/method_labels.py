@@ -10,10 +10,15 @@ def method_labels() -> dict[str, str]:
     return {method.name: method.label for method in api.methods()}
 
 
-def methods_by_kind() -> list[tuple[str, list[tuple[str, str]]]]:
-    """[(kind, [(name, label)])], the recommended ones first, as a form's grouped choices."""
-    methods = api.methods()
-    return [(kind, [(method.name, method.label) for method in methods if method.kind == kind]) for kind in api.KINDS]
+def methods_by_kind(*, marks_streams: bool = False) -> list[tuple[str, list[tuple[str, str]]]]:
+    """[(kind, [(name, label)])], the recommended ones first, as a form's grouped choices.
+
+    With `marks_streams` those for streams alone are there too, and their labels say so.
+    """
+    methods = [method for method in api.methods() if marks_streams or not method.streams_only]
+    marks = {method.name: " (throughput only)" for method in methods if method.streams_only}
+    labels = [(method.kind, (method.name, method.label + marks.get(method.name, ""))) for method in methods]
+    return [(kind, [label for of, label in labels if of == kind]) for kind in api.KINDS]
 
 
 def methods_from_a_start() -> list[tuple[str, list[tuple[str, str]]]]:

@@ -54,7 +54,7 @@ class Run(WithCluster, JobWithEvents):
     prefer = models.CharField(max_length=40, default="fastest")
     """`fastest` or `simplest=1%`: which placement its page offers first, and how much slower the simplest may be"""
     stream = JsonTextField(null=True)
-    """{"micro_batches", "pipeline", "contiguous"} of a run for the throughput of a stream, whose step times are periods;
+    """{"micro_batches", "pipeline", "contiguous"} of a run for the throughput of a stream, whose times are periods;
     None: for the time of one step"""
     name = models.CharField(max_length=200, default="", blank=True)
     """that a person gave it; empty: pages show its `usual_title`"""
@@ -116,10 +116,11 @@ class Run(WithCluster, JobWithEvents):
     @property
     def stream_words(self) -> str:
         """`8 micro-batches, 1f1b, contiguous stages`; empty for a run for the time of one step."""
-        if not isinstance(self.stream, dict):
+        if self.stream is None:
             return ""
-        stages = ", contiguous stages" if self.stream["contiguous"] else ""
-        return f"{api.counted(int(str(self.stream['micro_batches'])), 'micro-batch')}, {self.stream['pipeline']}{stages}"
+        stream = api.Stream.from_json(self.stream)
+        batch = "1 micro-batch" if stream.micro_batches == 1 else f"{stream.micro_batches} micro-batches"
+        return f"{batch}, {stream.pipeline}{', contiguous stages' if stream.contiguous else ''}"
 
     @property
     def links_words(self) -> str:

@@ -93,11 +93,14 @@ class RunStore(EventStore[Run]):
 
 
 def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
-    """Store the engine's answer, unless an earlier attempt at this run has found a better one."""
+    """Store the engine's answer, unless an earlier attempt at this run has found a better one.
+
+    Of a stream it is always stored: a whole batch chooses it, and its period may be longer than that of an episode.
+    """
     best = {key: report[key] for key in ("step_time_us", "device_of_group")} | {"parts": report.get("parts", [])}
     rest = {key: value for key, value in report.items() if key not in ("device_of_group", "parts")}
     answer = Answer.objects.filter(run_id=claim.job_id).first()
-    if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
+    if answer is None or "stream" in report or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
         claim.update(best_step_time_us=report["step_time_us"], evaluations_used=report["evaluations"])
         Answer.objects.update_or_create(run_id=claim.job_id, defaults=best | {"report": rest})
     else:

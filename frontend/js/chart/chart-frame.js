@@ -114,15 +114,16 @@ export function clipped({ left, right, top, bottom }, parts) {
  * @param {Plot} plot
  * @param {boolean} logarithmic
  * @param {number} [bestUs] the time whose unit is that of all ticks: other figures of the page have it too
+ * @param {string} [quantity] what is shown: a step time, or the period of a stream
  * @returns {Axis} step times, in one unit for all ticks
  */
-export function stepTimeAxis(plot, logarithmic, bestUs = plot.y.domain[1]) {
+export function stepTimeAxis(plot, logarithmic, bestUs = plot.y.domain[1], quantity = "step time") {
   const { domain } = plot.y;
   const { unit, divisor } = timeUnit(bestUs);
   const ticks = (logarithmic ? logTicks : linearTicks)(domain, mostUp(plot));
   const step = ticks.length > 1 ? (ticks[1] - ticks[0]) / divisor : 1;
   return {
-    title: `step time (${unit})${logarithmic ? ", log scale" : ""}`,
+    title: `${quantity} (${unit})${logarithmic ? ", log scale" : ""}`,
     ticks,
     words: (tick) => tickText(tick / divisor, step, logarithmic),
   };

@@ -134,7 +134,7 @@ export class RunChart {
     this.#markShown();
     this.#hover();
     return [
-      ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic, model.bestUs)),
+      ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic, model.bestUs, this.#host.dataset.quantity)),
       clipped(plot, [...(band ? seedBand(plot, band) : []), ...curves(plot, episodes, this.#meanOf(this.#state), part)]),
       ...baselines(plot, beside, model.lines),
       this.#gestures.mark,

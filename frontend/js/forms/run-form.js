@@ -18,6 +18,7 @@ export function enhanceRunForm(form) {
   /** @type {DeviceBuilder | null} */
   let devices = null;
   const update = () => {
+    showStream(form);
     showMethod(form);
     showPresets(form);
     showPolicy(form);
@@ -64,8 +65,44 @@ function keepForComparison(form) {
 function showMethod(form) {
   const method = optionOf(form, "method");
   const words = find(form, "[data-part=method-words]", HTMLElement);
+  const label = method?.textContent?.trim() ?? "";
+  const refusal = whyRefused(form, method);
   words.hidden = !method?.dataset.does;
-  setText(words, `${method?.textContent?.trim() ?? ""} ${method?.dataset.does ?? ""}.`);
+  words.toggleAttribute("data-refused", refusal !== "");
+  setText(words, `${label} ${method?.dataset.does ?? ""}.${refusal}`);
+}
+
+/**
+ * The fields of a stream stay out of the way, and out of the request, while a step is placed.
+ *
+ * @param {HTMLFormElement} form
+ */
+function showStream(form) {
+  for (const name of ["micro_batches", "pipeline", "contiguous"]) {
+    const input = field(form, name);
+    if (input) {
+      input.disabled = !isForStream(form);
+    }
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function isForStream(form) {
+  return new FormData(form).get("objective") === "throughput";
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLOptionElement | null} method
+ * @returns {string} why the server would refuse the method for the objective; empty where it would not
+ */
+function whyRefused(form, method) {
+  if (!isForStream(form)) {
+    return method?.hasAttribute("data-streams-only") ? " It needs the objective throughput." : "";
+  }
+  const contiguous = field(form, "contiguous");
+  const isAsked = contiguous instanceof HTMLInputElement && contiguous.checked;
+  return isAsked && !method?.hasAttribute("data-keeps-contiguous") ? " It cannot keep stages contiguous: choose another method." : "";
 }
 
 /** @param {HTMLFormElement} form */
@@ -120,7 +157,12 @@ function showSummary(form, devices) {
   const zeroShot = field(form, "evaluations")?.disabled ?? false;
   const budget = zeroShot ? "zero-shot" : `at most ${formatCount(evaluations)} evaluations`;
   const isWrong = Object.keys(wrongEntries(form)).length > 0 || devices.error !== "";
-  setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : `${method} on ${devices.short_words}, ${budget}.`);
+  setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : `${method} on ${devices.short_words}, ${budget}${streamWords(form)}.`);
+}
+
+/** @param {HTMLFormElement} form */
+function streamWords(form) {
+  return isForStream(form) ? `, for the throughput of ${formatCount(Number(field(form, "micro_batches")?.value || 8))} micro-batches` : "";
 }
 
 /**

@@ -62,7 +62,8 @@ export class DeviceLegend {
   constructor(host, devices, looks) {
     this.#devices = devices;
     this.#rows = devices.map((device, index) => makeRow(device, looks[index]));
-    const head = ["Device", "Groups", "Runs ops", "Share of the step", "Peak memory"];
+    const inStream = host.dataset.quantity === "period";
+    const head = ["Device", "Groups", "Runs ops", inStream ? "Share of the period" : "Share of the step", inStream ? "Peak memory of one micro-batch" : "Peak memory"];
     const table = element(
       "table",
       { class: "legend" },

@@ -20,9 +20,11 @@ import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
 import { RUN_KEYS } from "../run/run-keys.js";
 import { initialState } from "../run/run-state.js";
+import { showStreamFacts } from "../run/stream-facts.js";
 import { ShownPlacement } from "../run/shown-placement.js";
 import { Store } from "../run/store.js";
 import { ViewAddress } from "../run/view-address.js";
+import { BatchPanel } from "../step/batch-panel.js";
 import { boundaryWords } from "../step/boundary.js";
 import { Explanations } from "../step/explanations.js";
 import { Finder, groupsOfLayer } from "../step/finder.js";
@@ -73,7 +75,7 @@ class RunPage {
     this.#address = new ViewAddress((view, before) => this.#showView(view, before));
     this.#player = new PlayerControls(this.#part("player"), () => this.#shown.showEpisode(), () => this.#shown.returnToEpisode());
     const kept = new KeptPlacements(run.id, () => store.set({ kept: {} }));
-    this.#shown = new ShownPlacement({ state: first, lastSeq: run.last_seq, devices: run.devices.length, methodLabels }, this.#address.view.shown, kept, this.#player, {
+    this.#shown = new ShownPlacement({ state: first, lastSeq: run.last_seq, devices: run.devices.length, methodLabels, quantity: run.stream ? "period " : "" }, this.#address.view.shown, kept, this.#player, {
       onShow: (placed) => this.#onShow(placed),
       onWait: (words) => setText(this.#part("view-message"), words),
       onLocks: (locked) => store.set({ locked }),
@@ -82,6 +84,7 @@ class RunPage {
     this.#header = new RunHeader(root, run, store);
     this.#followed = new FollowedRun(store, first, (state, urgent) => this.#announcer.say(this.#header.sentence(state), { urgent }));
     new ResultPanel(root, run.result, store, this.#shown);
+    showStreamFacts(root, store);
     store.subscribe(["run", "kept"], (state) => state.run && this.#shown.update(state.run));
     const charts = new RunCharts(root, methodLabels, store, this.#shown, (index) => this.#player.seek(index));
     const downloads = new RunDownloads(root, store, this.#shown);
@@ -95,7 +98,8 @@ class RunPage {
     this.#flat = new FlatPanel(root, panel, graph.groups, looks, store, { listsOps: false, timeOf: (op) => store.state.step?.timeOf(op) ?? null });
     this.#address.follow(store, () => this.#player.playing);
     keepHeight(this.#part("run-words"));
-    const tabs = new Tabs(this.#part("tabs"), (panel) => panel === "gains" && this.#tryIt.findGains());
+    const batch = run.stream ? new BatchPanel(this.#part("micro-batches"), run.devices, store) : null;
+    const tabs = new Tabs(this.#part("tabs"), (panel) => (panel === "gains" ? this.#tryIt.findGains() : panel === "micro-batches" && batch?.show()));
     placeEpisodes(root, store, tabs);
     const unsubscribe = store.subscribe(["step"], ({ step }) => {
       if (step) {
@@ -138,7 +142,7 @@ class RunPage {
     const explanations = new Explanations(shown, String(root.dataset.version));
     const explained = this.#part("step");
     const step = new StepPanel(explained, root, run.devices, graph.groups, String(explained.dataset.ops), store, explanations);
-    new ShownNumbers(root, graph, run.devices, methodLabels, store, shown, (op) => step.groupName(op));
+    new ShownNumbers(root, graph, run.devices, methodLabels, store, shown, (op) => step.groupName(op), run.stream !== undefined);
     new DecisionsPanel(this.#part("decisions"), graph.groups, looks, store, shown);
     new ComparePanel(this.#part("compare"), graph, looks, methodLabels, kept, store, shown, {
       lastSeq: run.last_seq,

@@ -93,7 +93,7 @@ export class RunHeader {
    */
   sentence(state) {
     const numbers = runNumbers(state, this.#budget);
-    const best = numbers.bestUs === null ? "no placement yet" : `best step time ${formatTime(numbers.bestUs)}`;
+    const best = numbers.bestUs === null ? "no placement yet" : `best ${this.#part("chart").dataset.quantity ?? "step time"} ${formatTime(numbers.bestUs)}`;
     const used = `${formatCount(numbers.used)} of ${counted(numbers.budget, "evaluation")} used`;
     return `${statusWords(state.status)}: ${best}, ${used}.`;
   }

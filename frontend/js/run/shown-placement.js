@@ -48,6 +48,7 @@ export class ShownPlacement {
   #history = null;
   /** The token of what was changed by hand; empty: nothing is. */
   #byHand = "";
+  #quantity;
   #isUpdating = false;
   #hasShown = false;
   #calmUntil = 0;
@@ -60,16 +61,18 @@ export class ShownPlacement {
    * @param {number} run.lastSeq of the events that were stored when the page was opened
    * @param {number} run.devices how many the cluster has
    * @param {Record<string, string>} run.methodLabels method → label
+   * @param {string} [run.quantity] what its times are, before each: `period ` in a stream
    * @param {string} token of the placement to show at first; empty: the best of a run that has ended, else the newest
    * @param {import("./kept-placements.js").KeptPlacements} kept
    * @param {import("./player-controls.js").PlayerControls} player
    * @param {Listeners} listeners
    */
-  constructor({ state, lastSeq, devices, methodLabels }, token, kept, player, listeners) {
+  constructor({ state, lastSeq, devices, methodLabels, quantity = "" }, token, kept, player, listeners) {
     this.#state = state;
     this.#lastSeq = lastSeq;
     this.#devices = devices;
     this.#methodLabels = methodLabels;
+    this.#quantity = quantity;
     this.#awaited = token || (hasEnded(state.status) ? "best" : null);
     this.#kept = kept;
     this.#player = player;
@@ -160,7 +163,7 @@ export class ShownPlacement {
     }
     const fits = base.feasible ? "" : ", does not fit in memory";
     const level = base.levelGroups === undefined ? "" : `, found among ${counted(base.levelGroups, "group")}`;
-    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}${level}.`;
+    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${this.#quantity}${formatTime(base.stepTimeUs, 4)}${fits}${level}.`;
   }
 
   /** @returns {{ words: string, token: string, placement: ArrayLike<number>, base: string } | null} to compare it with another */

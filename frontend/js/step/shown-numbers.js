@@ -17,6 +17,7 @@ export class ShownNumbers {
   #shown;
   #legend;
   #groupName;
+  #isStream;
 
   /**
    * @param {HTMLElement} root with the parts `devices`, `shown` and `verdict`
@@ -26,8 +27,9 @@ export class ShownNumbers {
    * @param {import("./step-state.js").StepStore} store
    * @param {import("../run/shown-placement.js").ShownPlacement} shown
    * @param {(op: number) => string} groupName the name of an op's group
+   * @param {boolean} isStream whether the run's times are periods of a stream, and a step is one micro-batch by itself
    */
-  constructor(root, graph, devices, methodLabels, store, shown, groupName) {
+  constructor(root, graph, devices, methodLabels, store, shown, groupName, isStream) {
     this.#root = root;
     this.#graph = graph;
     this.#devices = devices;
@@ -36,6 +38,7 @@ export class ShownNumbers {
     this.#store = store;
     this.#shown = shown;
     this.#groupName = groupName;
+    this.#isStream = isStream;
     this.#legend = new DeviceLegend(this.#part("devices"), devices, this.#looks);
     store.subscribe(["step"], ({ step }) => this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes)));
     store.subscribe(["placed", "step", "kept"], () => this.#draw());
@@ -45,7 +48,7 @@ export class ShownNumbers {
     const { base, placement, trial, sentence, isLive } = this.#shown;
     const { step, facts } = this.#store.state;
     const known = trial ? null : (base?.stepTimeUs ?? null);
-    const stepTimeUs = known ?? step?.stepTimeUs ?? null;
+    const stepTimeUs = known ?? (this.#isStream ? null : step?.stepTimeUs) ?? null; // of a placement by hand no period is known
     this.#legend.show(placement && loads(this.#graph.groups, this.#devices, placement, facts?.parts), stepTimeUs);
     setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement, step?.cuts ?? null)}` : "");
     const words = isLive ? this.#liveVerdict() : stepTimeUs === null ? "" : this.#verdict(stepTimeUs);
@@ -84,7 +87,7 @@ export class ShownNumbers {
       feasible,
       rivals: run ? rivalsOf(run, this.#methodLabels, token) : [],
       lowerBoundUs: run?.started?.lower_bound_us ?? null,
-      step,
+      step: this.#isStream ? null : step,
       labels: this.#looks.map(({ label }) => label),
       groupName: this.#groupName,
     });

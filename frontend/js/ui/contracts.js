@@ -91,6 +91,12 @@
  * @property {Verdict} [verdict]
  * @property {string} [prefer] `fastest` or `simplest=1%`
  * @property {SimplestPlacement | null} [simplest] null: no placement fits
+ * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, note?: string }} [stream] only of a run for the
+ *   throughput of a stream, as all that follows; its `step_time_us` is the period
+ * @property {number} [period_us]
+ * @property {number} [batch_time_us]
+ * @property {number | null} [micro_batches_per_second]
+ * @property {number} [stages]
  *
  * @typedef {object} Verdict with more fields, see docs/formats.md
  * @property {"split" | "one_device" | "infeasible"} kind
@@ -151,6 +157,7 @@
  * @property {number} seed
  * @property {number | null} seconds the budget of wall time
  * @property {{ id: string | null, name: string, digest: string } | null} policy that it starts from; id: null once deleted
+ * @property {object} [stream] only of a run for the throughput of a stream
  * @property {unknown} cluster
  * @property {Device[]} devices
  * @property {number | null} groups

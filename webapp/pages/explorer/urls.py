@@ -22,6 +22,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/blocks/<int:number>", drawings.block_of_run, name="block_of_run"),
     path("runs/<uuid:run_id>/blocks/ops", drawings.ops_of_blocks_of_run, name="ops_of_blocks_of_run"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),
+    path("runs/<uuid:run_id>/blocks.json", views.stream_blocks, name="stream_blocks"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),
     path("runs/<uuid:run_id>/band.json", band, name="band"),
     path("runs/<uuid:run_id>/decisions/<int:seq>", decisions, name="decisions"),

@@ -6,6 +6,7 @@ import uuid
 from enum import Enum
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
@@ -50,6 +51,20 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
     response = answer_of(answer, "application/octet-stream")
     response["Cache-Control"] = FOR_A_DAY
     return response
+
+
+@in_threads(EXPLAINING)
+@require_safe
+@never_cache
+def stream_blocks(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The batch of the answer of a run for a stream, as docs/formats/explanations.md describes it. Raises Http404."""
+    run = run_or_404(run_id)
+    answer = Answer.objects.filter(run=run).first()
+    if run.stream is None or answer is None:
+        raise Http404("This run has no batch: it is for the time of one step, or has found no placement.")
+    session = session_of(run)
+    blocks = session.stream_blocks(session.by_levels(answer.placement), api.Stream.from_json(run.stream))
+    return large_answer(request, to_text(blocks).encode(), "application/json")
 
 
 @in_threads(EXPLAINING)

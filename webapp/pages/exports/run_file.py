@@ -21,10 +21,10 @@ from engine import api
 from webapp.jobs.event_log import texts_in_turn
 from webapp.jobs.models import Event
 from webapp.pages.explorer.drawings import drawing_of_run
-from webapp.pages.explorer.views import costs, ops
+from webapp.pages.explorer.views import costs, ops, stream_blocks
 from webapp.pages.packs.packs import classic_script, script_of, sheets_of, style_of
 from webapp.pages.runs.page import run_context
-from webapp.runs.models import Run
+from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import session_of
 
 MOST_EVENT_BYTES = 8 * 1024**2
@@ -89,11 +89,22 @@ def _texts(run: Run, events: list[dict[str, Any]]) -> dict[str, Any]:
     request.method = "GET"
     page = {"events": events, "status": run.status, "last_seq": run.last_seq, "error": run.error}
     return {
+        **_batch(request, run),
         "graph.json": json.loads(drawing_of_run(request, run.id).content),
         "ops.json": json.loads(ops(request, run.graph_id).content),
         "costs.json": json.loads(costs(request, run.graph_id).content),
         "events.json": page,
     }
+
+
+def _batch(request: HttpRequest, run: Run) -> dict[str, Any]:
+    """The batch of a run for a stream; nothing where it has none, or one too large to be drawn."""
+    if run.stream is None or not Answer.objects.filter(run=run).exists():
+        return {}
+    try:
+        return {"blocks.json": json.loads(stream_blocks(request, run.id).content)}
+    except api.LimitError:
+        return {}
 
 
 def _events(run: Run) -> list[dict[str, Any]]:

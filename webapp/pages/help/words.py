@@ -68,6 +68,26 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "How long one execution of the placed graph takes; for a training graph, one training step. It is "
             "simulated from the times of the ops and the speed of the links, unless the page says measured.",
         ),
+        "objective": Word(
+            "Objective",
+            "What a run makes small: the time of one step, or the time that a micro-batch takes in a stream of them, "
+            "where each device works on another one. A placement that is best for one may be bad for the other.",
+        ),
+        "micro_batch": Word(
+            "Micro-batch",
+            "One step of the graph in a stream. A batch has several: the pipeline fills, runs steadily, and drains; "
+            "ops of the optimizer run once, after the last one.",
+        ),
+        "pipeline": Word(
+            "Pipeline",
+            "The order in which devices take the micro-batches of a batch, by the published schedules of GPipe, "
+            "PipeDream (1f1b) and Megatron-LM (interleaved). A graph without a backward pass has inference alone.",
+        ),
+        "period": Word(
+            "Period",
+            "The time of a micro-batch in the steady state: the work of the busiest device or link in one of them. A "
+            "search looks for a short one; of the good placements the one with the shortest batch is the answer.",
+        ),
         "evaluation": Word(
             "Evaluation",
             "One placement whose step is simulated. Every method has the same budget of evaluations, so they can be "

@@ -15,6 +15,9 @@ from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Answer, Run
 
+OF_A_STREAM = ("stream", "period_us", "batch_time_us", "micro_batches_per_second", "stages", "is_contiguous")
+"""fields that only the report of a stream has, and that its page shows"""
+
 
 def run_or_404(run_id: uuid.UUID | str) -> Run:
     """The run with its graph and project; raises Http404 with a sentence."""
@@ -38,6 +41,7 @@ def run_to_json(run: Run) -> dict[str, object]:
         "policy": _policy(run),
         "drop_devices": run.drop_devices,
         "prefer": run.prefer,
+        **({} if run.stream is None else {"stream": run.stream}),
         "result": result_of(run),
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
@@ -55,7 +59,10 @@ def run_to_json(run: Run) -> dict[str, object]:
 
 
 def result_of(run: Run) -> dict[str, api.Json] | None:
-    """The verdict on the answer, and the figures of it and of the simplest placement; None before they are known."""
+    """The verdict on the answer, and the figures of it, of its batch in a stream, and of the simplest placement.
+
+    None before they are known.
+    """
     answer = Answer.objects.filter(run=run).first()
     report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
     simplest = report.get("simplest")
@@ -63,7 +70,8 @@ def result_of(run: Run) -> dict[str, api.Json] | None:
         return None
     figures = {key: value for key, value in simplest.items() if key not in ("device_of_group", "parts")}
     kept = ("step_time_us", "devices_used", "crossing_edges", "verdict", "prefer")
-    return {**{key: report[key] for key in kept}, "simplest": figures}
+    in_stream = {key: report[key] for key in OF_A_STREAM if key in report}
+    return {**{key: report[key] for key in kept}, "simplest": figures, **in_stream}
 
 
 def offers_simplest_first(result: Mapping[str, Any] | None) -> bool:

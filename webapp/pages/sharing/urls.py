@@ -23,6 +23,7 @@ _BELOW_A_LINK = [
     path("blocks/<int:number>", of_run(drawings.block_of_run)),
     path("blocks/ops", of_run(drawings.ops_of_blocks_of_run)),
     path("explanations/<int:seq>", of_run(explorer.explanation)),
+    path("blocks.json", of_run(explorer.stream_blocks)),
     path("step", of_run(explorer.step)),
     path("gains.json", of_run(explorer.gains)),
     path("exports/run/run.html", of_run(exports.html_file)),
