@@ -20,6 +20,7 @@ from webapp.workers.version import code_version, database_version, unknown_migra
 FILES = sorted(Path(migration_names.__file__).parents[1].glob("*/migrations/0*.py"))
 SINCE_0_2_0 = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs", "0016_verdict")]
 """as checkouts had them before the migrations were squashed"""
+SINCE_THE_SQUASH = [("runs", "0003_stream")]
 OF_A_CHECKOUT = [*MIGRATIONS_OF_0_2_0, *NAMED_ANEW, *SINCE_0_2_0]
 OF_0_1_0 = [
     ("projects", "0001_initial"),
@@ -68,12 +69,14 @@ def test_they_stand_for_each_former_one_once() -> None:
 def test_a_database_of_0_2_0_lacks_what_came_since() -> None:
     record(MIGRATIONS_OF_0_2_0)
     assert unknown_migrations(connection) == []
-    assert plan() == [("jobs", "0002_worked_seconds"), ("runs", "0002_prefer_and_verdict")]
+    assert plan() == [("jobs", "0002_worked_seconds"), ("runs", "0002_prefer_and_verdict"), *SINCE_THE_SQUASH]
 
 
-def test_a_database_of_a_checkout_after_0_2_0_is_up_to_date() -> None:
+def test_a_database_of_a_checkout_after_0_2_0_lacks_what_came_since_the_squash() -> None:
     record(OF_A_CHECKOUT)
     assert unknown_migrations(connection) == []
+    assert plan() == SINCE_THE_SQUASH
+    record([*OF_A_CHECKOUT, *SINCE_THE_SQUASH])
     assert plan() == []
     DatabaseVersion.objects.all().delete()
     call_command("migrate", verbosity=0)
@@ -83,7 +86,7 @@ def test_a_database_of_a_checkout_after_0_2_0_is_up_to_date() -> None:
 
 def test_so_is_its_backup_which_names_the_joined_apps_alone() -> None:
     names = [name for name in OF_A_CHECKOUT if name not in NAMED_ANEW.values()]
-    assert present_names(names, "the backup") == set(own_migrations())
+    assert present_names([*names, *SINCE_THE_SQUASH], "the backup") == set(own_migrations())
 
 
 @pytest.mark.parametrize(

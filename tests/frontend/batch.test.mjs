@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "../../frontend/js/step/batch-model.js";
+import { streamFacts } from "../../frontend/js/run/stream-facts.js";
+
+const LABELS = ["GPU 0", "GPU 1", "GPU 2"];
+
+/**
+ * @param {number} device
+ * @param {number} stage
+ * @param {number} micro
+ * @param {[number, number]} span
+ * @param {boolean} [isBackward]
+ * @returns {import("../../frontend/js/step/batch-model.js").Block}
+ */
+function block(device, stage, micro, [start, end], isBackward = false) {
+  return { device, stage, is_backward: isBackward, micro, start_us: start, end_us: end };
+}
+
+/** @returns {import("../../frontend/js/step/batch-model.js").StreamBatch} two stages and two micro-batches; a third device is not used */
+function batch(changes = {}) {
+  return {
+    stream: { micro_batches: 2, pipeline: "1f1b", contiguous: false },
+    devices: ["/device:GPU:0", "/device:GPU:1", "/device:GPU:2"],
+    batch_time_us: 155,
+    period_us: 60,
+    fill_end_us: 10,
+    drain_start_us: 130,
+    busiest: { kind: "device", device: 1, to: null },
+    device_load_us: [30, 60, 0],
+    peak_bytes: [1, 2, 0],
+    left_out: 0,
+    blocks: [
+      block(0, 0, 1, [10, 20]),
+      block(0, 0, 0, [0, 10]),
+      block(1, 1, 0, [10, 30]),
+      block(1, 2, 0, [30, 70], true),
+      block(0, -1, 1, [150, 155]),
+    ],
+    ...changes,
+  };
+}
+
+test("a row is a device that has blocks, in the order of time; the busiest is marked", () => {
+  const rows = batchRows(batch(), LABELS);
+  assert.deepEqual(rows.map(({ device, mark }) => [device, mark]), [[0, ""], [1, "busiest"]]);
+  assert.deepEqual(rows[0].blocks.map(({ start_us: start }) => start), [0, 10, 150]);
+});
+
+test("where a link bounds the batch, its sender is marked", () => {
+  const marked = (/** @type {number | null} */ to) => batchRows(batch({ busiest: { kind: "link", device: 0, to } }), LABELS)[0].mark;
+  assert.equal(marked(1), "busiest link, to GPU 1");
+  assert.equal(marked(0), "busiest outgoing bus");
+});
+
+test("fill, steady state and drain cover the batch; what takes no time is left out", () => {
+  assert.deepEqual(batchPhases(batch()).map(({ name, startUs, endUs }) => [name, startUs, endUs]), [
+    ["fill", 0, 10],
+    ["steady state", 10, 130],
+    ["drain", 130, 155],
+  ]);
+  assert.deepEqual(batchPhases(batch({ fill_end_us: 40, drain_start_us: 40 })).map(({ name }) => name), ["fill", "drain"]);
+});
+
+test("a block is named by its pass, and its span labelled where the number fits", () => {
+  const { blocks } = batch();
+  assert.deepEqual(blocks.map(passOf), ["forward", "forward", "forward", "backward", "optimizer"]);
+  assert.equal(blockWords(blocks[3]), "Micro-batch 1, backward, stage 3");
+  assert.equal(blockWords(blocks[4]), "Optimizer");
+  assert.equal(spanLabel(blocks[0], 20), "2");
+  assert.equal(spanLabel(blocks[0], 8), "");
+  assert.equal(spanLabel(block(0, 0, 999, [0, 1]), 31), "");
+  assert.equal(spanLabel(blocks[4], 100), "");
+});
+
+test("the words say how long the batch takes, its phases, what is busiest, and what is not drawn", () => {
+  assert.equal(
+    batchWords(batch(), LABELS),
+    "2 micro-batches take 155.0 µs: fill 10.0 µs, steady state 120 µs, drain 25.0 µs. GPU 1 is busiest: it works 77 % of the batch.",
+  );
+  const link = batchWords(batch({ busiest: { kind: "link", device: 0, to: 1 }, left_out: 3 }), LABELS);
+  assert.match(link, /GPU 0: busiest link, to GPU 1; it takes 60\.0 µs of each micro-batch\. The 3 micro-batches in the middle are not drawn\.$/);
+});
+
+test("only a report of a stream has figures of one", () => {
+  /** @type {any} */
+  const report = { stream: { micro_batches: 8, pipeline: "1f1b", contiguous: false }, period_us: 61_200, batch_time_us: 612_000, micro_batches_per_second: 13.0719, stages: 4 };
+  assert.equal(streamFacts(null), null);
+  assert.equal(streamFacts({ ...report, stream: undefined }), null);
+  assert.deepEqual(streamFacts(report), { figures: { rate: "13.1", period: "61.20 ms", batch: "612.0 ms", stages: "4" }, note: "" });
+  assert.match(String(streamFacts({ ...report, stream: { ...report.stream, note: "not in turns" } })?.note), /: not in turns\.$/);
+});
