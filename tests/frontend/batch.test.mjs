@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "../../frontend/js/step/batch-model.js";
+import { placementOfToken } from "../../frontend/js/run/placements.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { streamFacts } from "../../frontend/js/run/stream-facts.js";
 
 const LABELS = ["GPU 0", "GPU 1", "GPU 2"];
@@ -81,6 +83,19 @@ test("the words say how long the batch takes, its phases, what is busiest, and w
   );
   const link = batchWords(batch({ busiest: { kind: "link", device: 0, to: 1 }, left_out: 3 }), LABELS);
   assert.match(link, /GPU 0: busiest link, to GPU 1; it takes 60\.0 µs of each micro-batch\. The 3 micro-batches in the middle are not drawn\.$/);
+});
+
+test("the answer of a stream is the report's placement, also where an episode has a shorter period", () => {
+  const events = [
+    { type: "episode", seq: 1, version: 1, episode: 1, step_time_us: 900, feasible: true, placement: [0, 1], best_step_time_us: 900, evaluations: 1, elapsed_seconds: 1 },
+    { type: "finished", seq: 2, version: 1, report: { method: "random", step_time_us: 1000, feasible: true, peak_bytes: [1, 1], evaluations: 1, wall_seconds: 1, lower_bound_us: 0, device_of_group: [1, 0] } },
+  ];
+  /** @type {any} */
+  const [episode, finished] = events;
+  const ofStream = { ...finished, report: { ...finished.report, stream: { micro_batches: 2, pipeline: "1f1b", contiguous: false } } };
+  const best = (/** @type {any} */ last) => placementOfToken("best", reduce(initialState("done"), { type: "events", events: [episode, last], now: 0 }), {});
+  assert.equal(best(finished)?.stepTimeUs, 900);
+  assert.deepEqual([best(ofStream)?.stepTimeUs, best(ofStream)?.explanation], [1000, "explanations/2"]);
 });
 
 test("only a report of a stream has figures of one", () => {

@@ -272,7 +272,9 @@ def test_nonsense_is_a_sentence_at_its_field(
     assert broker.messages("gpu") == []
 
 
-def test_the_form_offers_all_methods_for_steps_and_comes_again_with_what_was_entered(client: Client, ready_graph: Graph) -> None:
+def test_the_form_offers_all_methods_for_steps_and_comes_again_with_what_was_entered(
+    client: Client, ready_graph: Graph
+) -> None:
     page = client.get(f"/graphs/{ready_graph.id}/compare/").content.decode()
     names = [method.name for method in api.methods() if not method.streams_only]
     for name in names:

@@ -52,11 +52,8 @@ OBJECTIVES = [
 FIRST_MICRO_BATCHES = 8
 USUAL = "usual"
 PIPELINES = [
-    (USUAL, "usual: 1f1b with a backward pass, else inference"),
-    (str(api.Pipeline.GPIPE), "gpipe: all forward, then all backward"),
-    (str(api.Pipeline.ONE_F_ONE_B), "1f1b: one forward, one backward"),
-    (str(api.Pipeline.INTERLEAVED), "interleaved: 1f1b, several stages a device"),
-    (str(api.Pipeline.INFERENCE), "inference: forward alone"),
+    (USUAL, "usual for the graph"),
+    *((str(pipeline), str(pipeline)) for pipeline in api.Pipeline),
 ]
 
 
@@ -258,7 +255,12 @@ class RunForm(ProblemForm):
         initial=FIRST_MICRO_BATCHES,
         widget=forms.NumberInput(attrs={"min": 1, "max": api.MOST_MICRO_BATCHES}),
     )
-    pipeline = forms.ChoiceField(label="Pipeline", choices=PIPELINES, required=False)
+    pipeline = forms.ChoiceField(
+        label="Pipeline",
+        choices=PIPELINES,
+        required=False,
+        help_text="Usual: 1f1b with a backward pass, else inference.",
+    )
     contiguous = forms.BooleanField(
         label="Contiguous stages: a device runs one part of each pass, as pipelining in torch needs it", required=False
     )

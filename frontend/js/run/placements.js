@@ -50,23 +50,25 @@ export function placementOfToken(token, state, methodLabels, kept = { known: () 
 }
 
 /**
- * The run's answer, where it is no episode: a trivial placement that the method could not beat.
+ * The run's answer, where it is no episode: a trivial placement that the method could not beat; of a stream always, since
+ * whole batches choose it, and not the periods of episodes.
  *
  * @param {RunState} state
  * @returns {KnownPlacement | null}
  */
 function answerOf({ report, reportSeq, bestUs }) {
-  if (!report?.feasible || report.step_time_us === null || report.step_time_us >= bestUs) {
+  const isOfStream = report?.stream !== undefined;
+  if (!report?.feasible || report.step_time_us === null || (!isOfStream && report.step_time_us >= bestUs)) {
     return null;
   }
   return {
     token: "best",
-    words: "the best placement",
+    words: isOfStream ? "the placement with the shortest batch" : "the best placement",
     placement: Int16Array.from(report.device_of_group),
     stepTimeUs: report.step_time_us,
     feasible: true,
     key: "answer",
-    explanation: "",
+    explanation: isOfStream ? `explanations/${reportSeq}` : "",
     episodeIndex: -1,
     base: eventBase(reportSeq),
   };

@@ -12,6 +12,8 @@ export class ResultPanel {
   #result = null;
   #shown = "";
   #canShow = false;
+  /** What the times are, before each: periods in a stream. */
+  #quantity;
 
   /**
    * @param {HTMLElement} root of the page
@@ -21,6 +23,7 @@ export class ResultPanel {
    */
   constructor(root, stored, store, shown) {
     this.#root = root;
+    this.#quantity = root.querySelector("[data-part=stream-facts]") ? "period " : "";
     this.#onShow = (/** @type {string} */ token) => shown.goTo(token);
     store.subscribe(["run", "placed"], ({ run }) => {
       const canShow = Boolean(run?.report?.simplest) && root.dataset.file === undefined;
@@ -58,7 +61,7 @@ export class ResultPanel {
    */
   #choices(result) {
     return placementRows(result).map(({ token, name, stepTime, devices, edges }) => {
-      const words = [element("strong", {}, name), ` ${stepTime} `, element("span", { class: "hint" }, `${devices}, ${edges}`)];
+      const words = [element("strong", {}, name), ` ${this.#quantity}${stepTime} `, element("span", { class: "hint" }, `${devices}, ${edges}`)];
       if (!this.#canShow) {
         return element("span", { class: "both-choice" }, ...words);
       }

@@ -24,7 +24,7 @@ export function resultOf(report, stored = null) {
     return stored;
   }
   const { device_of_group: _, parts: __, ...figures } = simplest;
-  return { step_time_us: stepTimeUs, devices_used: devices, crossing_edges: edges, verdict, prefer: report?.prefer ?? "fastest", simplest: figures };
+  return { step_time_us: stepTimeUs, devices_used: devices, crossing_edges: edges, verdict, prefer: report?.prefer ?? "fastest", simplest: figures, ...(report?.stream ? { stream: report.stream } : {}) };
 }
 
 /**
@@ -47,7 +47,10 @@ export function isSimplestFirst(result) {
  * @param {Result} result
  * @returns {string} what the run's answer is called: that of a weak method may be slower than the simplest placement
  */
-export function nameOfBest({ step_time_us: stepTimeUs, simplest }) {
+export function nameOfBest({ step_time_us: stepTimeUs, simplest, stream }) {
+  if (stream) {
+    return "Shortest batch";
+  }
   return stepTimeUs <= simplest.step_time_us ? "Fastest" : "The method’s own";
 }
 

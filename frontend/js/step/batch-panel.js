@@ -16,6 +16,8 @@ const ROW_HEIGHT = 34;
 const SPAN_HEIGHT = 22;
 const ABOVE_ROWS = 24;
 const BELOW_ROWS = 26;
+/** The gap between the names and the picture. */
+const BESIDE_NAMES = 10;
 /** A longer batch is drawn wider than its place, and scrolled. */
 const LEAST_SPAN_WIDTH = 7;
 const MOST_WIDTH = 12_000;
@@ -103,7 +105,7 @@ export class BatchPanel {
     const names = element("ul", { class: "batch-names", "aria-hidden": "true" }, ...rows.map(({ device, mark }) => this.#name(device, mark)));
     this.#picture.replaceChildren(names);
     const most = Math.max(...rows.map(({ blocks }) => blocks.length));
-    const room = Math.max(120, this.#picture.clientWidth - names.offsetWidth - 2);
+    const room = Math.max(120, this.#picture.clientWidth - names.offsetWidth - BESIDE_NAMES);
     const width = Math.min(MOST_WIDTH, Math.max(room, most * LEAST_SPAN_WIDTH));
     const label = `Timeline of the batch. ${batchWords(batch, this.#labels)} The tables below have the same blocks.`;
     const scroller = element("div", { class: "batch-scroller", role: "region", tabindex: 0, "aria-label": "Timeline of the batch" });

@@ -119,6 +119,7 @@
  * @property {Verdict} verdict
  * @property {string} prefer
  * @property {SimplestFigures} simplest
+ * @property {object} [stream] only of a run for the throughput of a stream
  *
  * @typedef {object} ErrorBand of a real step, from the calibration of the cluster
  * @property {number} low_us

@@ -124,14 +124,22 @@ def _events(run: Run) -> list[dict[str, Any]]:
 
 
 def _steps(run: Run, events: list[dict[str, Any]]) -> dict[str, str]:
-    """Address of an explanation → its bytes, in base64: of the best episode, then of the baselines while they fit."""
+    """Address of an explanation → its bytes, in base64: of the best episode, then of the baselines while they fit.
+
+    Of a stream the answer's comes first: whole batches choose it.
+    """
     feasible = [event for event in events if event["type"] == "episode" and event["feasible"]]
     best = min(feasible, key=lambda event: event["step_time_us"], default=None)
     baselines = [event for event in events if event["type"] == "baseline" and event.get("placement")]
     session = session_of(run)
     steps: dict[str, str] = {}
     total = 0
-    for event in [*([best] if best else []), *baselines]:
+    answers = [
+        {"seq": event["seq"], "placement": event["report"]["device_of_group"], "parts": event["report"].get("parts")}
+        for event in events
+        if event["type"] == "finished" and run.stream is not None and event["report"]["feasible"]
+    ]
+    for event in [*answers, *([best] if best else []), *baselines]:
         placement = api.SplitPlacement.from_json(event["placement"], event.get("parts"))
         step = api.explanation_to_bytes(session, session.explain(session.by_levels(placement)))
         total += len(step)
