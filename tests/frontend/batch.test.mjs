@@ -93,7 +93,7 @@ test("the answer of a stream is the report's placement, also where an episode ha
   /** @type {any} */
   const [episode, finished] = events;
   const ofStream = { ...finished, report: { ...finished.report, stream: { micro_batches: 2, pipeline: "1f1b", contiguous: false } } };
-  const best = (/** @type {any} */ last) => placementOfToken("best", reduce(initialState("done"), { type: "events", events: [episode, last], now: 0 }), {});
+  const best = (/** @type {any} */ last) => placementOfToken("best", reduce(initialState("done"), { type: "events", events: [episode, last], whole: true }), {});
   assert.equal(best(finished)?.stepTimeUs, 900);
   assert.deepEqual([best(ofStream)?.stepTimeUs, best(ofStream)?.explanation], [1000, "explanations/2"]);
 });
