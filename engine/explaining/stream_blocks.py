@@ -13,7 +13,7 @@ from engine.errors import LimitError
 from engine.events import Json
 from engine.simulator import Simulator
 from engine.simulator.simulator import Loads
-from engine.simulator.streams.batch import Batch
+from engine.simulator.streams.batch import SimulatedBatch
 from engine.simulator.streams.stages import NO_STAGE
 
 MOST_BLOCKS = 4000
@@ -97,7 +97,7 @@ def shown_micro_batches(stages: int, micro_batches: int) -> NDArray[np.int64]:
     return np.concatenate((np.arange(most), np.arange(micro_batches - most, micro_batches)))
 
 
-def blocks_of(batch: Batch, is_late: NDArray[np.bool_], micros: NDArray[np.int64]) -> Blocks:
+def blocks_of(batch: SimulatedBatch, is_late: NDArray[np.bool_], micros: NDArray[np.int64]) -> Blocks:
     """The blocks of `micros`, and one of the ops `is_late` [ops] of each device, which come after the last one."""
     early, stages = batch.stage_of_op != NO_STAGE, len(batch.stages)
     start_us = _by(batch.stage_of_op[early], batch.start_us[np.ix_(micros, early)], np.minimum)
