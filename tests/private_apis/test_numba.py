@@ -61,7 +61,7 @@ def test_a_part_of_an_array_is_an_array_without_a_count_of_references() -> None:
     assert str(types.intp) == "int64"
 
     @numba.njit
-    def sum_of_part(array: Any, first: int, count: int) -> int:
+    def sum_of_part(array: Any, first: int, count: int) -> Any:
         return part_of(array, first, count).sum()
 
     assert sum_of_part(np.arange(10), 2, 3) == 2 + 3 + 4

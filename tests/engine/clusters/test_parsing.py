@@ -224,9 +224,8 @@ MISTAKES = {
     links('"pairs": [' + PAIR[:-1] + ', "bandwidth_bytes_per_us": 0}]'): "links.pairs[0].bandwidth_bytes_per_us: 0; "
     f"{BANDWIDTH}",
     '{"devices": [' + ONE + '], "op_rest_us": -5.7}': f"cluster.op_rest_us: -5.7; {TIME}",
-    '{"devices": ['
-    + ONE
-    + '], "memory_model": "none"}': "cluster.memory_model: 'none'; allowed: full, outputs, persistent",
+    '{"devices": [' + ONE + '], "memory_model": "none"}': "cluster.memory_model: 'none'; "
+    "allowed: full, outputs, persistent",
     '{"devices": [' + ONE + '], "links": []}': "links: an empty list; "
     "allowed: an object with contention, bandwidth_bytes_per_us, latency_us, rest_us, pairs",
 }
