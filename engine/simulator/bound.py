@@ -62,16 +62,9 @@ def lower_bounds(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Low
     Raises CostError for an op that has no time on any of the devices, GraphError for a cycle.
     """
     graph, costs = executed_part(graph, costs)
-    times = costs.time_on_devices(cluster.one_of_each_kind)
-    nowhere = np.flatnonzero(np.isnan(times).all(axis=0))
-    if len(nowhere):
-        kinds = ", ".join(device.kind for device in cluster.one_of_each_kind)
-        raise CostError(f"no time on {kinds}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
+    occupied_us, devices = occupations_us(graph, costs, cluster)
     paths = _paths(graph, costs, cluster)
     ends, tails = earliest_ends(paths), least_tails(paths)
-    rests_us = np.where(times > 0, _rests_us(cluster, cluster.one_of_each_kind) * costs.rests_of_op(), 0.0)
-    occupied_us = np.where(np.isnan(times), np.inf, times + rests_us)
-    devices = np.array([sum(each.kind == one.kind for each in cluster.devices) for one in cluster.one_of_each_kind])
     can_run = np.isfinite(paths.time_us)
     before_us = np.where(can_run, ends, np.inf) - np.where(can_run, paths.time_us, 0)
     after_us = np.where(can_run, np.maximum(tails - paths.rest_us, 0), np.inf)
@@ -80,6 +73,24 @@ def lower_bounds(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Low
     cut_us = _cut_bound_us(graph, costs, cluster, paths, ends, tails)
     path_us, work_us, memory_us = (bound_us * (1 - ROUNDING) for bound_us in (longest_us, work_us, cut_us))
     return LowerBounds(path_us, work_us, memory_us)
+
+
+def occupations_us(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """[kinds, ops] how long each op and its rests occupy a device of each kind, infinite where it cannot run; and
+    [kinds] the number of devices, in the order of `one_of_each_kind`.
+
+    Raises CostError for an op that has no time on any of the devices.
+    """
+    times = costs.time_on_devices(cluster.one_of_each_kind)
+    nowhere = np.flatnonzero(np.isnan(times).all(axis=0))
+    if len(nowhere):
+        kinds = ", ".join(device.kind for device in cluster.one_of_each_kind)
+        raise CostError(f"no time on {kinds}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
+    rests_us = np.where(times > 0, _rests_us(cluster, cluster.one_of_each_kind) * costs.rests_of_op(), 0.0)
+    devices = np.array([sum(each.kind == one.kind for each in cluster.devices) for one in cluster.one_of_each_kind])
+    return np.where(np.isnan(times), np.inf, times + rests_us), devices
 
 
 def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:

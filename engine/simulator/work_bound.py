@@ -47,6 +47,11 @@ def work_bound_us(
     return float(bounds.max(where=inside > 0, initial=0.0))
 
 
+def shared_work_us(occupied_us: NDArray[np.float64], devices: NDArray[np.int64]) -> float:
+    """The time in µs of all work, shared as if ops could be cut anywhere; `occupied_us` and `devices` as above."""
+    return float(_priced(occupied_us, _best_prices(occupied_us, devices)).sum())
+
+
 def _priced(occupied_us: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
     """[ops] the price of each op on the kind where it is cheapest."""
     priced = np.full(occupied_us.shape, np.inf)
