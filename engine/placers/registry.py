@@ -293,6 +293,17 @@ PLACERS: dict[str, Method] = {
             memory=memory.PIPELINE_DP,
         ),
         Method(
+            "milp",
+            "MILP",
+            "engine.placers.milp.placer:Milp",
+            SEARCH,
+            "solves a mixed-integer programme with HiGHS from auto's best placement, and proves how far the answer is "
+            "from the optimum; for some 60 groups",
+            keeps_contiguous=True,
+            searches_from_start=True,
+            evaluates_in_compiled_code=True,
+        ),
+        Method(
             "exhaustive",
             "Exhaustive",
             "engine.placers.exhaustive:Exhaustive",

@@ -53,9 +53,11 @@ class RunContext:
         to_split = self.reporter.to_split
         return RunContext.of(budget, clock=clock or self.ledger.clock, timer=self.timer, to_split=to_split)
 
-    def part(self, parent: Parent, most_seconds: float | None = None) -> "RunContext":
-        """A context with the rest of the budget, of which at most `most_seconds`, for a method that the running one
-        calls.
+    def part(
+        self, parent: Parent, most_seconds: float | None = None, most_evaluations: int | None = None
+    ) -> "RunContext":
+        """A context with the rest of the budget, of which at most `most_seconds` and `most_evaluations`, for a method
+        that the running one calls.
 
         Its evaluations are charged and kept here too. Its episodes are emitted as episodes of this context, numbered by
         their evaluation; its states and policies are dropped.
@@ -85,7 +87,7 @@ class RunContext:
 
         limits = [limit for limit in (self.ledger.seconds_left, most_seconds) if limit is not None]
         return RunContext.of(
-            Budget(self.ledger.remaining, min(limits, default=None)),
+            Budget(min(self.ledger.remaining, most_evaluations or self.ledger.remaining), min(limits, default=None)),
             clock=self.ledger.clock,
             emit=forward,
             parent=parent,
@@ -107,8 +109,12 @@ class RunContext:
         self.reporter.begin()
 
     def is_over(self, should_stop: ShouldStop) -> bool:
-        """Whether the budget is spent or a stop is requested; a stop counts only after the first evaluation."""
-        return self.ledger.spent or (self.ledger.best_placement is not None and should_stop())
+        """Whether the budget is spent, the best is proven optimal or a stop is requested.
+
+        A stop counts only after the first evaluation.
+        """
+        over = self.ledger.spent or self.ledger.is_proven
+        return over or (self.ledger.best_placement is not None and should_stop())
 
     def settle(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
         """Answer with `placement` [groups], which was evaluated and is as good as the best, and report it."""

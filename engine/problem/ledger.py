@@ -13,6 +13,8 @@ from engine.errors import SettingsError
 from engine.problem.good_placements import GoodPlacements
 
 MOST_EVALUATIONS = 100_000_000
+PROVEN = 1e-9
+"""relative; a best placement this near a proven bound is the optimum, apart from rounding"""
 NO_PLACEMENTS, NO_TIMES = np.empty((0, 0), dtype=np.int32), np.empty(0)
 Clock: TypeAlias = Callable[[], float]
 """seconds since some moment, such as `time.monotonic`; `time.process_time` counts those of this process alone"""
@@ -63,6 +65,8 @@ class Ledger:
         """keeps good placements that differ, where someone asks for them; those of a part go to its parent"""
         self.missing_bytes: int | None = None
         """bytes by which `best_placement` exceeds the memory of its fullest device; 0 if it is feasible"""
+        self.lower_bound_us: float | None = None
+        """what a method has proven that no placement beats; None where nothing is proven"""
         self._sum_us = 0.0
         self.earlier_seconds = 0.0
         """seconds spent before the checkpoint from which the run continued"""
@@ -108,6 +112,12 @@ class Ledger:
         return self.remaining <= 0 or self.is_late
 
     @property
+    def is_proven(self) -> bool:
+        """Whether a method has proven that the best placement so far is the optimum."""
+        best_us, bound_us = self.best_step_time_us, self.lower_bound_us
+        return best_us is not None and bound_us is not None and best_us <= bound_us * (1 + PROVEN)
+
+    @property
     def share_spent(self) -> float:
         """The spent share of the evaluations or of the seconds, the larger of the two, from 0 to 1."""
         share = self.used / self.budget.evaluations
@@ -132,6 +142,13 @@ class Ledger:
         if self._parent is not None:
             self._parent.ledger.charge(count)
         self.used += count
+
+    def prove(self, bound_us: float) -> None:
+        """Keep that no placement beats `bound_us`, here and in a ledger of the same problem of which this is a part."""
+        if self._parent is not None and self._parent.has_the_same_placements:
+            self._parent.ledger.prove(bound_us)
+        if self.lower_bound_us is None or bound_us > self.lower_bound_us:
+            self.lower_bound_us = bound_us
 
     def note(
         self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], missing_bytes: NDArray[np.int64]
@@ -217,6 +234,11 @@ class Parent:
     """[groups of the parent] the group of the part that holds each, where the parent's are finer"""
     devices: NDArray[np.int32] | None = None
     """[devices of the part] the parent's device that each is, where the parent has more"""
+
+    @property
+    def has_the_same_placements(self) -> bool:
+        """Whether the part's groups and devices are the parent's."""
+        return self.inside is None and self.devices is None
 
     def lifted(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
         """[..., groups of the parent] `placements` [..., groups of the part], on the parent's devices."""

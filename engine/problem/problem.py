@@ -18,6 +18,7 @@ from engine.problem.context import RunContext
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger, Parent
 from engine.simulator import Evaluations, Simulator
 from engine.simulator.bound import lower_bound_us
+from engine.simulator.streams.bound import period_bound_us
 from engine.simulator.streams.stream import Stream
 
 
@@ -68,17 +69,18 @@ class PlacementProblem:
         grouping: Grouping | None = None,
         most_seconds: float | None = None,
         devices: NDArray[np.int32] | None = None,
+        most_evaluations: int | None = None,
     ) -> "PlacementProblem":
         """This problem with the rest of its budget, for a method that the running method calls: see `RunContext.part`.
 
         With `grouping`, one of `coarser`, it has those groups, and its placements become placements of this problem's
-        groups here. It may have at most `most_seconds`. With `devices`, it has only those; each group must be allowed
-        on one of them.
+        groups here. It may have at most `most_seconds` and `most_evaluations`. With `devices`, it has only those; each
+        group must be allowed on one of them.
         """
         inside = None if grouping is None else coarser_group_of_each(grouping, self.grouping)
         whole = self if grouping is None else self.at_level(grouping)
         whole = whole if devices is None else whole._on_devices(devices)
-        return whole.in_context(self.context.part(Parent(self.ledger, inside, devices), most_seconds))
+        return whole.in_context(self.context.part(Parent(self.ledger, inside, devices), most_seconds, most_evaluations))
 
     def _on_devices(self, devices: NDArray[np.int32]) -> "PlacementProblem":
         """The same problem on some of its devices."""
@@ -111,7 +113,9 @@ class PlacementProblem:
     @property
     def lower_bound_us(self) -> float:
         """A step time in µs, in a stream a period, that no placement beats; 0 where none is known."""
-        return 0.0 if self.stream is not None else lower_bound_us(self.graph, self.costs, self.cluster)
+        if self.stream is not None:
+            return period_bound_us(self.graph, self.costs, self.cluster, self.stream)
+        return lower_bound_us(self.graph, self.costs, self.cluster)
 
     @property
     def group_count(self) -> int:
