@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER
+from engine.costs.costs import Costs
+from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, PlacementProblem, RunContext
 from engine.simulator.streams.stream import Pipeline, Stream
@@ -21,6 +22,8 @@ def drawn_problem(
     *,
     most_ops: int = 7,
     most_devices: int = 3,
+    least_ops: int = 2,
+    least_devices: int = 1,
     contention: Contention | None = None,
     stream: bool = True,
     trips: bool = True,
@@ -31,7 +34,7 @@ def drawn_problem(
     With `trips` some ops have several. With `tight` memory is sometimes scarce.
     """
     rng = np.random.default_rng(seed)
-    ops, devices = int(rng.integers(2, most_ops + 1)), int(rng.integers(1, most_devices + 1))
+    ops, devices = int(rng.integers(least_ops, most_ops + 1)), int(rng.integers(least_devices, most_devices + 1))
     phase = np.sort(rng.choice([FORWARD, BACKWARD, OPTIMIZER], ops, p=[0.5, 0.35, 0.15]))
     phase[0] = FORWARD
     outputs = [rng.integers(0, 5000, rng.integers(1, 3)).tolist() for _ in range(ops)]
@@ -52,6 +55,17 @@ def drawn_problem(
     allowed = np.ones((groups.group_count, devices), dtype=bool)
     context = RunContext.of(Budget(100_000))
     return PlacementProblem(graph, costs, groups, cluster, allowed, context, stream=asked if stream else None)
+
+
+def problem_of_ops(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster, stream: Stream | None = None
+) -> PlacementProblem:
+    """The problem of placing single ops."""
+    none = np.zeros((0, 2), np.int32)
+    alone = np.arange(graph.op_count, dtype=np.int32)
+    groups = Grouping(graph.op_names, alone, none[:, 0], none[:, 0], np.zeros(0, np.int64), none)
+    allowed = np.ones((graph.op_count, cluster.device_count), dtype=bool)
+    return PlacementProblem(graph, costs, groups, cluster, allowed, RunContext.of(Budget(100_000)), stream=stream)
 
 
 def _cluster(rng: np.random.Generator, devices: int, contention: Contention | None, memory_bytes: int) -> Cluster:
