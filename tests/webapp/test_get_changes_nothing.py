@@ -43,7 +43,10 @@ FILES_OF_A_CHILD = (
     *("comparison.png", "comparison.svg"),
 )
 """They may start a process, which writes the placed graph or draws the figure with limits, and ends with the answer."""
-NOT_MADE_HERE = ("/simplest/", "/measurement.json", ".device_map.json", ".split_spec.json", ".layers.json")
+NOT_MADE_HERE = (
+    *("/simplest/", "/measurement.json", "/blocks.json"),
+    *(".device_map.json", ".split_spec.json", ".layers.json"),
+)
 """what the rows below have no result for"""
 READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")

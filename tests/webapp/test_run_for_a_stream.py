@@ -23,7 +23,7 @@ def start(client: Client, graph: Graph, **changes: str) -> Any:
 
 def streamed(graph: Graph) -> Run:
     """A run for a stream that has ended, with its answer on the first device."""
-    stream = {"micro_batches": 4, "pipeline": "inference", "contiguous": False}
+    stream: api.Json = {"micro_batches": 4, "pipeline": "inference", "contiguous": False}
     groups = graph.prepared.value.grouping.group_count
     Graph.objects.filter(id=graph.id).update(op_count=9)
     run = Run.objects.create(
