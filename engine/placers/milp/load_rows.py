@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Contention
 from engine.placers.milp.linear_model import Columns, LinearModel
-from engine.placers.milp.traffic import Traffic
+from engine.placers.milp.traffic import FlowTraffic
 from engine.problem import PlacementProblem
 
-Terms = list[tuple[Columns | int, NDArray[np.float64] | float]]
+LinearTerms = list[tuple[Columns | int, NDArray[np.float64] | float]]
 
 
 class PairColumns:
@@ -60,8 +60,8 @@ class LoadRows:
         self._once = np.where(self._apart, (cluster.latency_us + cluster.link_rest_us) / unit_us, 0.0)
         self._rest = cluster.link_rest_us / unit_us
         self._is_cpu = np.array([device.is_cpu for device in cluster.devices])
-        self._of_device: list[Terms] = [[] for _ in range(devices)]
-        self._of_link: dict[tuple[int, int], Terms] = {}
+        self._of_device: list[LinearTerms] = [[] for _ in range(devices)]
+        self._of_link: dict[tuple[int, int], LinearTerms] = {}
         self._unit_us = unit_us
 
     def add_work(self, work_us: NDArray[np.float64]) -> None:
@@ -70,7 +70,7 @@ class LoadRows:
         for device, terms in enumerate(self._of_device):
             terms.append((self._on[:, device], work[:, device]))
 
-    def add_traffic(self, traffic: Traffic) -> None:
+    def add_traffic(self, traffic: FlowTraffic) -> None:
         """Add what sending and receiving takes of devices or links."""
         if self._contention == Contention.NONE or not self._apart.any():
             return
@@ -94,7 +94,7 @@ class LoadRows:
         for terms in [*self._of_device, *self._of_link.values()]:
             self._model.add_row([*terms, (objective, -1.0)], upper=0.0)
 
-    def _add_by_differences(self, traffic: Traffic) -> None:
+    def _add_by_differences(self, traffic: FlowTraffic) -> None:
         byte, once = self._byte.max(), self._once.max()
         on, devices = self._on, range(self._on.shape[1])
         through_host = self._contention == Contention.HOST
@@ -107,7 +107,7 @@ class LoadRows:
                 continue
             sends = int(self._model.new_columns((1,))[0])
             for consumer, cost in zip(traffic.consumers, per_consumer, strict=True):
-                terms: Terms = [(sends, 1.0), (on[traffic.producer, device], -cost), (on[consumer, device], cost)]
+                terms: LinearTerms = [(sends, 1.0), (on[traffic.producer, device], -cost), (on[consumer, device], cost)]
                 self._model.add_row(terms, lower=0.0)
             self._loads(device, device).append((sends, 1.0))
             if not through_host or traffic.least_bytes == 0:
@@ -118,7 +118,7 @@ class LoadRows:
                 self._model.add_row(terms, lower=0.0)
             self._of_device[device].append((receives, traffic.least_bytes * byte))
 
-    def _add_by_pairs(self, traffic: Traffic) -> None:
+    def _add_by_pairs(self, traffic: FlowTraffic) -> None:
         pairs = [self.pairs.of(traffic.producer, consumer) for consumer in traffic.consumers]
         if self._contention in (Contention.BUS, Contention.HOST):
             self._add_sends(traffic, pairs)
@@ -136,7 +136,7 @@ class LoadRows:
             elif not self._is_cpu[target]:
                 self._of_device[target].append((copy, of_bytes))
 
-    def _add_sends(self, traffic: Traffic, pairs: list[Columns]) -> None:
+    def _add_sends(self, traffic: FlowTraffic, pairs: list[Columns]) -> None:
         """Let each device be busy with its slowest send of the traffic."""
         for device in range(self._on.shape[1]):
             if self._contention == Contention.HOST and self._is_cpu[device]:
@@ -159,7 +159,7 @@ class LoadRows:
                 self._model.add_row([(copies[source, target], 1.0), (pair[source, target], -1.0)], lower=0.0)
         return copies
 
-    def _loads(self, source: int, target: int) -> Terms:
+    def _loads(self, source: int, target: int) -> LinearTerms:
         """What the device's bus, or the device itself, is busy with."""
         if self._contention == Contention.BUS:
             return self._of_link.setdefault((source, target), [])

@@ -15,15 +15,15 @@ from engine.graphs.graph import BACKWARD, FORWARD
 from engine.placers.milp.linear_model import Columns, LinearModel
 from engine.problem import PlacementProblem
 
-Edges = list[tuple[int, int]]
+EdgeEnds = list[tuple[int, int]]
 
 
-def edges_of_passes(problem: PlacementProblem, phase: NDArray[np.uint8]) -> tuple[Edges, Edges]:
+def edges_of_passes(problem: PlacementProblem, phase: NDArray[np.uint8]) -> tuple[EdgeEnds, EdgeEnds]:
     """Pairs of groups between which data of the forward pass, and of the backward pass, go; `phase` [ops]."""
     graph, group = problem.simulator.executed, problem.simulator.group_of_op
     source, target = graph.edge_source, graph.edge_target
     apart = group[source] != group[target]
-    found: list[Edges] = []
+    found: list[EdgeEnds] = []
     for of_pass in (FORWARD, BACKWARD):
         inside = apart & (phase[source] == of_pass) & (phase[target] == of_pass)
         ends = zip(group[source[inside]].tolist(), group[target[inside]].tolist(), strict=True)
@@ -36,7 +36,7 @@ class OrderRows:
 
     def __init__(self, model: LinearModel, on: Columns, class_of_device: NDArray[np.int32]) -> None:
         self._model, self._on, self._class = model, on, class_of_device
-        self._passes: list[tuple[Columns, Edges]] = []
+        self._passes: list[tuple[Columns, EdgeEnds]] = []
 
     def use_in_turn(self) -> None:
         """Let no group be on a device before another one is on the exchangeable device before it."""
@@ -45,7 +45,7 @@ class OrderRows:
                 terms = [(self._on[group, other], 1.0), (self._on[:group, one].ravel(), -1.0)]
                 self._model.add_row(terms, upper=0.0)
 
-    def keep_contiguous(self, forward: Edges, backward: Edges) -> None:
+    def keep_contiguous(self, forward: EdgeEnds, backward: EdgeEnds) -> None:
         """Let the data of each pass go along an order of the devices, that of the forward pass along their numbers."""
         if self._class.max() == 0:
             for producer, consumer in forward:
@@ -68,7 +68,7 @@ class OrderRows:
         none: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         return np.concatenate(columns or none), np.concatenate(values or [np.zeros(0)])
 
-    def _add_order(self, edges: Edges, *, fixed: bool) -> None:
+    def _add_order(self, edges: EdgeEnds, *, fixed: bool) -> None:
         devices = self._on.shape[1]
         before = self._model.new_columns((devices, devices), 1.0, integer=True)
         for one, other in itertools.combinations(range(devices), 2):
@@ -94,7 +94,7 @@ class OrderRows:
 
 
 def canonical(
-    placement: NDArray[np.int32], class_of_device: NDArray[np.int32], forward: Edges | None = None
+    placement: NDArray[np.int32], class_of_device: NDArray[np.int32], forward: EdgeEnds | None = None
 ) -> NDArray[np.int32]:
     """[groups] the placement with exchangeable devices numbered in the order of their first groups.
 
@@ -113,7 +113,7 @@ def canonical(
     return np.asarray(renamed[placement])
 
 
-def _device_order(placement: NDArray[np.int32], edges: Edges, devices: int) -> NDArray[np.int64]:
+def _device_order(placement: NDArray[np.int32], edges: EdgeEnds, devices: int) -> NDArray[np.int64]:
     """[devices] an order along which `edges` between groups go; of devices that can be next, the lowest is."""
     waits_for = {(int(placement[one]), int(placement[other])) for one, other in edges}
     waits_for = {(one, other) for one, other in waits_for if one != other}

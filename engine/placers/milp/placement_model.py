@@ -22,7 +22,7 @@ from engine.placers.milp.linear_model import LinearModel
 from engine.placers.milp.load_rows import LoadRows
 from engine.placers.milp.order_rows import OrderRows, canonical, edges_of_passes
 from engine.placers.milp.start_rows import MOST_OPS, StartRows
-from engine.placers.milp.traffic import Traffic, traffic_of
+from engine.placers.milp.traffic import FlowTraffic, traffic_of
 from engine.problem import PlacementProblem
 from engine.search.symmetry import alike_devices, interchangeable_devices
 from engine.simulator.streams.stream import Pipeline
@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 """relative; sums in another order than the simulator's differ by less"""
 MOST_COLUMNS = 100_000
 MOST_DEVICES = 64
-Start = tuple[NDArray[np.int64], NDArray[np.float64]]
+WarmStart = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Work:
     """[ops]"""
     work_us: NDArray[np.float64]
     """[groups, devices] what a group's counted ops take; infinite where it may not go"""
-    traffic: list[Traffic]
+    traffic: list[FlowTraffic]
 
 
 class PlacementModel:
@@ -92,7 +92,7 @@ class PlacementModel:
         is_contiguous = self._problem.stream is not None and self._problem.stream.contiguous
         return canonical(placement, self._class_of_device, self._forward if is_contiguous else None)
 
-    def start(self, placement: NDArray[np.int32]) -> Start:
+    def start(self, placement: NDArray[np.int32]) -> WarmStart:
         """The columns that a placement, which is `canonical`, decides, and their values."""
         on = np.zeros(self.on.shape)
         on[np.arange(len(placement)), placement] = 1.0

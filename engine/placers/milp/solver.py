@@ -20,12 +20,12 @@ FEASIBILITY = 1e-7
 
 IsOver = Callable[[float], bool]
 """takes the solver's bound and says whether to stop"""
-Found = Callable[[NDArray[np.float64]], None]
+TakeIncumbent = Callable[[NDArray[np.float64]], None]
 """hears of each better solution [columns]"""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SolverOutcome:
     """What a solver has found of a model."""
 
     bound: float
@@ -44,8 +44,8 @@ def solve(
     most_nodes: int | None,
     most_seconds: float | None,
     is_over: IsOver,
-    found: Found,
-) -> Outcome:
+    found: TakeIncumbent,
+) -> SolverOutcome:
     """Search for the smallest value of the column `objective`; `start` gives columns and their values.
 
     What `is_over` or `found` raises is raised here, after the solver has ended.
@@ -89,15 +89,15 @@ def _new_solver() -> Any:
     return SilentHighs()  # type: ignore[no-untyped-call]
 
 
-def _outcome(solver: Any) -> Outcome:
+def _outcome(solver: Any) -> SolverOutcome:
     from highspy import HighsModelStatus
 
     status, information = solver.getModelStatus(), solver.getInfo()
     nodes = max(0, int(information.mip_node_count))
     if status == HighsModelStatus.kInfeasible:
-        return Outcome(np.inf, True, nodes)
+        return SolverOutcome(np.inf, True, nodes)
     bound = float(information.mip_dual_bound)
-    return Outcome(-np.inf if np.isnan(bound) else bound, status == HighsModelStatus.kOptimal, nodes)
+    return SolverOutcome(-np.inf if np.isnan(bound) else bound, status == HighsModelStatus.kOptimal, nodes)
 
 
 def _pass(solver: Any, model: LinearModel, objective: int) -> None:
@@ -121,7 +121,7 @@ def _pass(solver: Any, model: LinearModel, objective: int) -> None:
 class _Calls:
     """What HiGHS calls while it runs; an exception must not pass through it, and is kept."""
 
-    def __init__(self, is_over: IsOver, found: Found) -> None:
+    def __init__(self, is_over: IsOver, found: TakeIncumbent) -> None:
         self._is_over, self._found = is_over, found
         self.failure: BaseException | None = None
 

@@ -16,7 +16,7 @@ from engine.problem import PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class FlowTraffic:
     """Outputs of ops of one group that the same other groups take."""
 
     producer: int
@@ -37,7 +37,7 @@ class Traffic:
         return all(times == self.least_times for times in self.sent_times)
 
 
-def traffic_of(problem: PlacementProblem, is_counted: NDArray[np.bool_]) -> list[Traffic]:
+def traffic_of(problem: PlacementProblem, is_counted: NDArray[np.bool_]) -> list[FlowTraffic]:
     """The traffic between the groups of `problem`, to and from the ops of `is_counted` [ops]."""
     graph, costs = problem.simulator.executed, problem.simulator.executed_costs
     group = problem.simulator.group_of_op
@@ -52,14 +52,14 @@ def traffic_of(problem: PlacementProblem, is_counted: NDArray[np.bool_]) -> list
         if consumer != group[flow[0]]:
             of_flow = flows.setdefault(flow, {})
             of_flow[consumer] = max(times, of_flow.get(consumer, 0))
-    every: list[Traffic] = []
+    every: list[FlowTraffic] = []
     for (op, output), of_flow in flows.items():
         size = 0.0 if output == CONTROL else float(costs.output_bytes[costs.output_offset[op] + output])
         consumers = tuple(sorted(of_flow))
         sent_times = tuple(float(of_flow[consumer]) for consumer in consumers)
         sent_bytes = tuple(size * times for times in sent_times)
         least = float(fewest[op, output])
-        every.append(Traffic(int(group[op]), consumers, sent_bytes, sent_times, size * least, least))
+        every.append(FlowTraffic(int(group[op]), consumers, sent_bytes, sent_times, size * least, least))
     return _joined(every) if _can_join(problem) else every
 
 
@@ -71,9 +71,9 @@ def _can_join(problem: PlacementProblem) -> bool:
     return bool(np.ptp(cluster.latency_us[apart]) == 0 or np.ptp(cluster.bandwidth_bytes_per_us[apart]) == 0)
 
 
-def _joined(every: list[Traffic]) -> list[Traffic]:
+def _joined(every: list[FlowTraffic]) -> list[FlowTraffic]:
     """The same traffic, with what leads from one group to the same groups, and equally often to each, as one."""
-    joined: dict[tuple[int, tuple[int, ...]], Traffic] = {}
+    joined: dict[tuple[int, tuple[int, ...]], FlowTraffic] = {}
     uneven = [traffic for traffic in every if not traffic.is_even]
     for traffic in every:
         if traffic.is_even:
@@ -83,7 +83,7 @@ def _joined(every: list[Traffic]) -> list[Traffic]:
     return [*joined.values(), *uneven]
 
 
-def _sum(one: Traffic, other: Traffic) -> Traffic:
+def _sum(one: FlowTraffic, other: FlowTraffic) -> FlowTraffic:
     size, times = one.least_bytes + other.least_bytes, one.least_times + other.least_times
     several = len(one.consumers)
-    return Traffic(one.producer, one.consumers, (size,) * several, (times,) * several, size, times)
+    return FlowTraffic(one.producer, one.consumers, (size,) * several, (times,) * several, size, times)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from engine.placers.milp.linear_model import LinearModel
 from engine.placers.milp.placer import Milp
-from engine.placers.milp.solver import Outcome, solve
+from engine.placers.milp.solver import SolverOutcome, solve
 from engine.problem import Budget
 from tests.engine.simulator.streams.drawn_streams import drawn_problem
 
@@ -21,7 +21,7 @@ def two_machines(times: list[float]) -> tuple[LinearModel, int]:
     return model, longest
 
 
-def solved(times: list[float], start: list[float] | None = None) -> tuple[Outcome, list[NDArray[np.float64]]]:
+def solved(times: list[float], start: list[float] | None = None) -> tuple[SolverOutcome, list[NDArray[np.float64]]]:
     model, longest = two_machines(times)
     heard: list[NDArray[np.float64]] = []
     given = None if start is None else (np.arange(len(start)), np.array(start))
