@@ -152,7 +152,7 @@ from engine.run.run import Run
 from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
-from engine.simulator.streams.passes import require_passes, usual_pipeline
+from engine.simulator.streams.passes import require_stream, usual_pipeline
 from engine.simulator.streams.stream import MOST_MICRO_BATCHES, Objective, Pipeline, Stream, pipeline_of
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
 from engine.zoo.families.catalogue import FAMILIES
@@ -465,10 +465,10 @@ __all__ = [
     "require_measurable",
     "require_module_file",
     "require_offload",
-    "require_passes",
     "require_placeable",
     "require_room_for_variables",
     "require_saved_model",
+    "require_stream",
     "samples",
     "settings_schema",
     "shape_words",

@@ -21,7 +21,7 @@ from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
 from engine.simulator.streams.figures import fields_of_batch
-from engine.simulator.streams.passes import require_passes
+from engine.simulator.streams.passes import require_stream
 from engine.simulator.streams.stream import Stream
 from engine.simulator.timeline import Timeline, timeline_to_trace
 
@@ -84,7 +84,7 @@ def _in_stream(
     prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.int32], stream: Stream
 ) -> list[dict[str, Json]]:
     """The fields of a stream for each of `device_of_op` [placements, ops]; peaks are those of a batch."""
-    require_passes(prepared.graph, stream)
+    require_stream(prepared.graph, stream)
     simulator = Simulator(prepared.graph, prepared.costs, cluster, stream=stream)
     found = []
     for placement in device_of_op:

@@ -18,7 +18,7 @@ from engine.problem import PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices, checked_start, pinned
 from engine.problem.step_timer import StepTimer
 from engine.run.request import RunRequest
-from engine.simulator.streams.passes import require_passes
+from engine.simulator.streams.passes import require_stream
 from engine.simulator.streams.stream import is_contiguous
 
 
@@ -40,7 +40,7 @@ class RunProblem:
         if timer is not None:
             require_measurable(request.method)
         if request.stream is not None:
-            require_passes(prepared.graph, request.stream)
+            require_stream(prepared.graph, request.stream)
             if timer is not None:
                 raise SettingsError("streams are not measured", where="measure", allowed="objective step_time")
         self._prepared, self._request = prepared, request

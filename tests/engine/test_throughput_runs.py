@@ -16,7 +16,9 @@ from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
+from engine.simulator.streams.passes import require_stream
 from engine.simulator.streams.stream import Pipeline, Stream
+from tests.engine.simulator.cases import Op, graph_of
 
 pytestmark = pytest.mark.slow  # graphs are read in a child
 LAYERS = 6
@@ -130,6 +132,13 @@ def test_a_pass_that_the_graph_lacks_is_refused(prepared: Callable[..., Prepared
 def test_odd_numbers_of_micro_batches_are_refused(micro_batches: int) -> None:
     with pytest.raises(SettingsError, match=rf"^micro_batches: {micro_batches} micro-batches; allowed: 1 to 1024"):
         Stream(micro_batches, Pipeline.GPIPE)
+
+
+def test_a_batch_that_is_too_large_is_refused() -> None:
+    """A chain of 5,000 ops, 1,024 times."""
+    graph, _ = graph_of([Op(f"op{op}", [f"op{op - 1}"] * (op > 0), 1.0) for op in range(5000)])
+    with pytest.raises(SettingsError, match=r"^micro_batches: 1024 micro-batches of 9,999 ops and edges; .*here 800 "):
+        require_stream(graph, Stream(1024, Pipeline.INFERENCE))
 
 
 def test_whole_batches_choose_the_answer(prepared: Callable[..., PreparedGraph]) -> None:

@@ -330,7 +330,7 @@ class RunForm(ProblemForm):
         micro_batches = FIRST_MICRO_BATCHES if data["micro_batches"] is None else data["micro_batches"]
         stream = api.Stream(micro_batches, pipeline, data["contiguous"])
         if graph is not None:
-            api.require_passes(graph, stream)
+            api.require_stream(graph, stream)
         return stream
 
     def _evaluations(self, cluster: api.Cluster) -> int:

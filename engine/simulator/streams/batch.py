@@ -1,5 +1,6 @@
 """A batch of micro-batches, simulated whole: fill, steady state and drain."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,11 +41,11 @@ class SimulatedBatch:
 
 
 class BatchSimulator:
-    """Simulates batches of placements of one graph, with the tables of a stream's simulator."""
+    """Simulates batches of placements of one graph, with the tables of a stream's simulator; threads may share it."""
 
     def __init__(self, tables: Tables, numbering: Numbering, cluster: Cluster, stream: Stream) -> None:
         self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
-        self._scratch = make_scratch(tables, cluster, stream.micro_batches)
+        self._scratches: deque[Scratch] = deque()
 
     def prepared(self, placement: NDArray[np.int32]) -> Callable[[], float]:
         """What simulates a batch of `placement` [groups], its stages and blocks known; returns its time in µs."""
@@ -52,10 +53,15 @@ class BatchSimulator:
         stages = stages_of(self._tables, device)
         schedule = schedule_of(stages, self._stream)
 
+        scratch = self._new_scratch()
+
         def run() -> float:
-            return _simulate_batch(self._tables, self._with_blocks(stages, schedule, device), placement)
+            return _simulate_batch(self._tables, self._with_blocks(scratch, stages, schedule, device), placement)
 
         return run
+
+    def _new_scratch(self) -> Scratch:
+        return make_scratch(self._tables, self._cluster, self._stream.micro_batches)
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
@@ -63,7 +69,11 @@ class BatchSimulator:
         device = placement[tables.placed_ops.group]
         stages = stages_of(tables, device)
         schedule = schedule_of(stages, self._stream)
-        scratch = self._with_blocks(stages, schedule, device)
+        try:
+            kept = self._scratches.pop()
+        except IndexError:
+            kept = self._new_scratch()
+        scratch = self._with_blocks(kept, stages, schedule, device)
         batch_us = _simulate_batch(tables, scratch, placement)
         ops, order = len(tables.placed_ops), self._numbering.ops
         start_us, time_us = np.empty((micro_batches, ops)), np.empty(ops)
@@ -71,9 +81,11 @@ class BatchSimulator:
         time_us[order] = scratch.ops.time_us[:ops]
         device_of_op, stage_of_op = np.empty(ops, np.int32), np.empty(ops, np.int64)
         device_of_op[order], stage_of_op[order] = device, stages.stage_of_op
+        peak_bytes = scratch.devices.peak_bytes.copy()
+        self._scratches.append(kept)
         return SimulatedBatch(
             batch_time_us=batch_us,
-            peak_bytes=scratch.devices.peak_bytes.copy(),
+            peak_bytes=peak_bytes,
             stages=stages,
             schedule=schedule,
             device_of_op=device_of_op,
@@ -82,8 +94,8 @@ class BatchSimulator:
             end_us=start_us + time_us,
         )
 
-    def _with_blocks(self, stages: Stages, schedule: Schedule, device: NDArray[np.int32]) -> Scratch:
-        """The scratch with the blocks of a placement; behind those of each device comes one of its late ops."""
+    def _with_blocks(self, scratch: Scratch, stages: Stages, schedule: Schedule, device: NDArray[np.int32]) -> Scratch:
+        """`scratch` with the blocks of a placement; behind those of each device comes one of its late ops."""
         tables, micro_batches, devices = self._tables, self._stream.micro_batches, self._cluster.device_count
         counts = np.bincount(schedule.device, minlength=devices)
         first = np.concatenate(([0], np.cumsum(counts + 1)))
@@ -100,11 +112,11 @@ class BatchSimulator:
         block_of[schedule.stage, schedule.micro] = place
         block_of[len(stages) + np.arange(devices)] = last[:, None]
         stage_of_op = np.where(is_late, len(stages) + device, np.maximum(stages.stage_of_op, 0))
-        state = self._scratch.stream._replace(
+        state = scratch.stream._replace(
             blocks=blocks, block_of=block_of.ravel(), stage_of_op=stage_of_op.astype(np.uint32)
         )
         state.turns.current, state.turns.beyond = first[:-1], first[1:]
-        return self._scratch._replace(stream=state)
+        return scratch._replace(stream=state)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Which passes a graph has, and whether they suit the order of a stream."""
+"""Which passes a graph has, and whether a stream suits them and its size."""
 
 import numpy as np
 
@@ -7,6 +7,9 @@ from engine.graphs.graph import BACKWARD, ComputationGraph
 from engine.graphs.phases import phases_of_graph
 from engine.simulator.streams.stream import Pipeline, Stream
 from engine.simulator.topology import topological_order
+
+MOST_SIMULATED = 8_000_000
+"""ops and edges of all micro-batches together: some 700 MB while a batch is simulated"""
 
 
 def has_backward_pass(graph: ComputationGraph) -> bool:
@@ -19,8 +22,16 @@ def usual_pipeline(graph: ComputationGraph) -> Pipeline:
     return Pipeline.ONE_F_ONE_B if has_backward_pass(graph) else Pipeline.INFERENCE
 
 
-def require_passes(graph: ComputationGraph, stream: Stream) -> None:
-    """Raise SettingsError unless the graph has the passes that the order of `stream` is for."""
+def require_stream(graph: ComputationGraph, stream: Stream) -> None:
+    """Raise SettingsError unless the graph has the passes of `stream` and a batch is small enough to be simulated."""
+    size = graph.op_count + graph.edge_count
+    if stream.micro_batches * size > MOST_SIMULATED:
+        raise SettingsError(
+            f"{stream.micro_batches} micro-batches of {size:,} ops and edges",
+            where="micro_batches",
+            allowed=f"at most {MOST_SIMULATED:,} ops and edges together, here {MOST_SIMULATED // size} micro-batches",
+            field="micro_batches",
+        )
     trains, asks = has_backward_pass(graph), stream.pipeline is not Pipeline.INFERENCE
     if trains == asks:
         return
