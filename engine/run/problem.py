@@ -18,7 +18,7 @@ from engine.problem import PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices, checked_start, pinned
 from engine.problem.step_timer import StepTimer
 from engine.run.request import RunRequest
-from engine.simulator.streams.passes import require_stream
+from engine.simulator.streams.passes import require_few_devices, require_stream
 from engine.simulator.streams.stream import is_contiguous
 
 
@@ -41,6 +41,7 @@ class RunProblem:
             require_measurable(request.method)
         if request.stream is not None:
             require_stream(prepared.graph, request.stream)
+            require_few_devices(request.stream, request.cluster.device_count)
             if timer is not None:
                 raise SettingsError("streams are not measured", where="measure", allowed="objective step_time")
         self._prepared, self._request = prepared, request

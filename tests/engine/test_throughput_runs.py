@@ -134,6 +134,11 @@ def test_odd_numbers_of_micro_batches_are_refused(micro_batches: int) -> None:
         Stream(micro_batches, Pipeline.GPIPE)
 
 
+def test_contiguous_stages_on_too_many_devices_are_refused(prepared: Callable[..., PreparedGraph]) -> None:
+    with pytest.raises(SettingsError, match=r"^contiguous: contiguous stages on 65 devices; allowed: at most 64 "):
+        placed(prepared(), cluster(65), stream=dataclasses.replace(STREAM, contiguous=True))
+
+
 def test_a_batch_that_is_too_large_is_refused() -> None:
     """A chain of 5,000 ops, 1,024 times."""
     graph, _ = graph_of([Op(f"op{op}", [f"op{op - 1}"] * (op > 0), 1.0) for op in range(5000)])

@@ -26,6 +26,8 @@ from engine.simulator.transfers import is_late
 MOST_CONTIGUOUS = 64
 """most devices of which it is known whether the stages on them are contiguous: one bit each"""
 ONE = np.uint64(1)
+NEVER = 2**31 - 1
+"""level of a device without forward ops"""
 
 
 @inlined
@@ -125,32 +127,44 @@ def _add_entry(tables: Tables, scratch: Scratch, entry: int, device: int, destin
 @inlined
 def _estimate_peaks(tables: Tables, scratch: Scratch) -> None:
     """Write what each device may hold at once: see the head of this file."""
-    stream, devices = scratch.stream, len(scratch.devices)
-    for device in range(devices):
-        scratch.devices[device].early_left = 2**31 - 1
-        scratch.devices[device].starting_bytes = scratch.devices[device].changed_us = 0
-    deepest = 0
+    stream = scratch.stream
+    deepest = _note_levels(tables, scratch)
+    _add_stashed(tables, scratch)
+    for device in range(len(scratch.devices)):
+        state, behind = scratch.devices[device], max(0, deepest - stream.first_level[device] + 1)
+        state.peak_bytes = state.level_bytes + stream.largest_bytes[device]
+        state.peak_bytes += _in_flight(tables, behind) * stream.stashed_bytes[device]
+
+
+@inlined
+def _note_levels(tables: Tables, scratch: Scratch) -> int:
+    """Write the first level and the largest op of each device; returns the last level of the forward pass."""
+    stream, deepest = scratch.stream, 0
+    stream.first_level[:] = NEVER
+    stream.largest_bytes[:] = 0
     for op in range(len(tables.placed_ops)):
-        state = scratch.devices[scratch.ops[op].device]
-        state.starting_bytes = max(state.starting_bytes, tables.ops[op].held_bytes)
+        device = scratch.ops[op].device
+        stream.largest_bytes[device] = max(stream.largest_bytes[device], tables.ops[op].held_bytes)
         if tables.phase[op] == FORWARD and scratch.ops[op].time_us > 0:
-            level = stream.level_of_op[op]
-            state.early_left = min(state.early_left, level)
-            deepest = max(deepest, level)
+            stream.first_level[device] = min(stream.first_level[device], stream.level_of_op[op])
+            deepest = max(deepest, stream.level_of_op[op])
+    return deepest
+
+
+@inlined
+def _add_stashed(tables: Tables, scratch: Scratch) -> None:
+    """Add up what the backward pass needs again on each device: outputs where they are made, copies elsewhere."""
+    stream = scratch.stream
+    stream.stashed_bytes[:] = 0
     for flow in range(len(tables.flows) - 1):
         stashed = stream.stashed_on[flow]
         if stashed == 0:
             continue
         own = int(scratch.ops[tables.flows[flow].producer].device)
-        for device in range(min(devices, MOST_CONTIGUOUS)):
+        for device in range(min(len(scratch.devices), MOST_CONTIGUOUS)):
             if (stashed >> np.uint64(device)) & ONE:
                 held = tables.flows[flow].new_bytes if device == own else tables.flows[flow].bytes
-                scratch.devices[device].changed_us += held
-    for device in range(devices):
-        state = scratch.devices[device]
-        behind = max(0, deepest - state.early_left + 1)
-        state.peak_bytes = state.level_bytes + state.starting_bytes
-        state.peak_bytes += int(_in_flight(tables, behind) * state.changed_us)
+                stream.stashed_bytes[device] += held
 
 
 @inlined

@@ -5,6 +5,7 @@ import numpy as np
 from engine.errors import SettingsError
 from engine.graphs.graph import BACKWARD, ComputationGraph
 from engine.graphs.phases import phases_of_graph
+from engine.simulator.streams.loads import MOST_CONTIGUOUS
 from engine.simulator.streams.stream import Pipeline, Stream
 from engine.simulator.topology import topological_order
 
@@ -38,3 +39,10 @@ def require_stream(graph: ComputationGraph, stream: Stream) -> None:
     allowed = ", ".join(each for each in Pipeline if each is not Pipeline.INFERENCE) if trains else Pipeline.INFERENCE
     what = f"{stream.pipeline}, and the graph has {'a' if trains else 'no'} backward pass"
     raise SettingsError(what, where="pipeline", allowed=allowed, field="pipeline")
+
+
+def require_few_devices(stream: Stream, devices: int) -> None:
+    """Raise SettingsError where it is not known of so many devices whether stages on them are contiguous."""
+    if stream.contiguous and devices > MOST_CONTIGUOUS:
+        what = f"contiguous stages on {devices} devices"
+        raise SettingsError(what, where="contiguous", allowed=f"at most {MOST_CONTIGUOUS} devices", field="contiguous")

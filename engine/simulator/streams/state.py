@@ -69,6 +69,12 @@ class StreamState(NamedTuple):
     """[devices · devices] likewise of each channel"""
     used_by: NDArray[np.uint64]
     """[devices · 2] devices that take data of the forward, then of the backward pass from each, one bit a device"""
+    first_level: NDArray[np.int32]
+    """[devices] the least of the levels of each one's forward ops that take time"""
+    largest_bytes: NDArray[np.int64]
+    """[devices] the most that one of its ops takes at its start"""
+    stashed_bytes: NDArray[np.int64]
+    """[devices] what the backward pass needs again there of a micro-batch"""
     stashed_on: NDArray[np.uint64]
     """[flows + 1] devices on which the backward pass needs the flow's buffer, one bit a device"""
 
@@ -90,5 +96,8 @@ def borrow_stream(stream: StreamState) -> StreamState:
         borrowed(stream.device_load_us),
         borrowed(stream.link_load_us),
         borrowed(stream.used_by),
+        borrowed(stream.first_level),
+        borrowed(stream.largest_bytes),
+        borrowed(stream.stashed_bytes),
         borrowed(stream.stashed_on),
     )
