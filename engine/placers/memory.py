@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from engine.child.own_memory import room_bytes
 from engine.errors import LimitError
 from engine.number_words import bytes_words
+from engine.placers.milp.linear_model import MOST_COLUMNS
 from engine.placeto.seeing.device_view import DEVICE_FEATURES
 
 if TYPE_CHECKING:
     from engine.placers.brkga import Brkga
+    from engine.placers.milp.placer import MilpSettings
     from engine.placers.pipeline_dp.placer import PipelineDpSettings
     from engine.placers.post import Post
     from engine.placers.random import Random
@@ -28,6 +30,8 @@ FLOAT, DOUBLE = 4, 8
 ANY_RUN_BYTES = 64 * 1024**2
 WEIGHT_BYTES = 48
 """of a weight: itself, its gradient, Adam's two moments, its first draw, and its copies in a saved state"""
+BYTES_OF_A_COLUMN = 16_000
+"""of a mixed-integer programme: its rows, the solver's copies, its cuts"""
 LARGEST_HEAP_BLOCK = 32 * 1024**2
 """larger blocks go back to the system when they are freed"""
 PARTS_NUMBERS = 2**24
@@ -171,6 +175,12 @@ def _of_pipeline_dp(settings: "PipelineDpSettings", size: ProblemSize) -> float:
     return ideals * (300 + size.groups / 4 + 2 * DOUBLE * (1 + size.devices))
 
 
+def _of_milp(_settings: "MilpSettings", size: ProblemSize) -> float:
+    """The columns of the programme, with its rows and what the solver makes of them."""
+    columns = min(MOST_COLUMNS, size.choices + size.edges * size.devices**2)
+    return BYTES_OF_A_COLUMN * columns
+
+
 def _on_cpu(settings: "RnnSettings") -> bool:
     """Whether a network's tensors are in the machine's own memory."""
     return settings.torch_device == "cpu"
@@ -185,4 +195,5 @@ SPOTLIGHT = MemoryNeed(_of_spotlight, ("samples", "width"))
 RNN = MemoryNeed(_of_rnn, ("batch_episodes", "hidden_width"))
 HIERARCHICAL = MemoryNeed(_of_hierarchical, ("batch_episodes", "super_groups", "hidden_width"))
 PLACETO = MemoryNeed(_of_placeto, ("batch_episodes",))
+MILP = MemoryNeed(_of_milp)
 PIPELINE_DP = MemoryNeed(_of_pipeline_dp, ("most_ideals",))

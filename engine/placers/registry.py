@@ -302,6 +302,7 @@ PLACERS: dict[str, Method] = {
             keeps_contiguous=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
+            memory=memory.MILP,
         ),
         Method(
             "exhaustive",

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_COLUMNS = 100_000
+"""of a programme that is tried"""
 Columns = NDArray[np.int64]
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import MemoryModel
 from engine.graphs.graph import BACKWARD, CONTROL, FORWARD, OPTIMIZER
 from engine.graphs.phases import phases_of_graph
-from engine.placers.milp.linear_model import LinearModel
+from engine.placers.milp.linear_model import MOST_COLUMNS, LinearModel
 from engine.placers.milp.load_rows import LoadRows
 from engine.placers.milp.order_rows import OrderRows, canonical, edges_of_passes
 from engine.placers.milp.start_rows import MOST_OPS, StartRows
@@ -32,7 +32,6 @@ UNITS = 1000.0
 """the best step time or period so far, in units of the model, so that the solver's tolerances are far below it"""
 ROUNDING = 1e-9
 """relative; sums in another order than the simulator's differ by less"""
-MOST_COLUMNS = 100_000
 MOST_DEVICES = 64
 WarmStart = tuple[NDArray[np.int64], NDArray[np.float64]]
 

@@ -36,6 +36,7 @@ class Measured:
 MEASURED: dict[str, list[Measured]] = {
     "exhaustive": [Measured(6, 3, 10_000)],
     "pipeline_dp": [Measured(24, 6)],
+    "milp": [Measured(60, 16, settings={"start_share": 0.0, "nodes": 1})],
     "rnn": [Measured(200, 4, 9)],
     "hierarchical": [Measured(200, 8, 9)],
     "placeto": [Measured(150, 32, 17, {"epochs": 1}), Measured(40, 4, 9, {"preset": "paper", "reward": "terminal"})],
