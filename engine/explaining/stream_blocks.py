@@ -25,7 +25,7 @@ LEAST_LOAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class BatchBlocks:
     """Blocks by stage, then micro-batch; those of the optimizer come last, one a device."""
 
     device: NDArray[np.int64]
@@ -69,7 +69,7 @@ def stream_blocks(simulator: Simulator, placement: NDArray[np.int32]) -> dict[st
     is_late = (batch.stage_of_op == NO_STAGE) & (simulator.executed_costs.trips_of_op() > 0)
     all_blocks = blocks_of(batch, is_late, np.arange(stream.micro_batches))
     is_shown = np.isin(all_blocks.micro, micros)
-    shown = Blocks(*(getattr(all_blocks, name)[is_shown] for name in Blocks.__slots__))
+    shown = BatchBlocks(*(getattr(all_blocks, name)[is_shown] for name in BatchBlocks.__slots__))
     fill_us, drain_us = _steady(all_blocks, loads)
     note: dict[str, Json] = {"note": batch.schedule.note} if batch.schedule.note else {}
     return {
@@ -97,7 +97,7 @@ def shown_micro_batches(stages: int, micro_batches: int) -> NDArray[np.int64]:
     return np.concatenate((np.arange(most), np.arange(micro_batches - most, micro_batches)))
 
 
-def blocks_of(batch: SimulatedBatch, is_late: NDArray[np.bool_], micros: NDArray[np.int64]) -> Blocks:
+def blocks_of(batch: SimulatedBatch, is_late: NDArray[np.bool_], micros: NDArray[np.int64]) -> BatchBlocks:
     """The blocks of `micros`, and one of the ops `is_late` [ops] of each device, which come after the last one."""
     early, stages = batch.stage_of_op != NO_STAGE, len(batch.stages)
     start_us = _by(batch.stage_of_op[early], batch.start_us[np.ix_(micros, early)], np.minimum)
@@ -107,7 +107,7 @@ def blocks_of(batch: SimulatedBatch, is_late: NDArray[np.bool_], micros: NDArray
     late_start_us = _by(device_of_late, batch.start_us[-1:, is_late], np.minimum)
     late_end_us = _by(device_of_late, batch.end_us[-1:, is_late], np.maximum)
     late = len(late_devices)
-    return Blocks(
+    return BatchBlocks(
         device=np.concatenate((np.repeat(batch.stages.device, len(micros)), late_devices)),
         stage=np.concatenate((np.repeat(np.arange(stages), len(micros)), np.full(late, NO_STAGE))),
         is_backward=np.concatenate((np.repeat(batch.stages.is_backward, len(micros)), np.zeros(late, np.bool_))),
@@ -127,7 +127,7 @@ def _by(key: NDArray[np.integer], values: NDArray[np.float64], reduce: np.ufunc)
     return found
 
 
-def _steady(blocks: Blocks, loads: Loads) -> tuple[float, float]:
+def _steady(blocks: BatchBlocks, loads: Loads) -> tuple[float, float]:
     """When the fill ends and the drain begins, in µs; the second is not before the first."""
     counts = loads.device_us >= LEAST_LOAD * loads.device_us.max()
     of_pass = (blocks.stage != NO_STAGE) & (blocks.end_us > blocks.start_us) & counts[blocks.device]

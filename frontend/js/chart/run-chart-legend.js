@@ -27,7 +27,7 @@ export function chartLegend(host, state, methodLabels, onShow) {
       value(baseline),
       errorSentence(baseline.note),
     ]),
-    ...(state.started ? [["lower_bound", "Lower bound", formatTime(state.started.lower_bound_us)]] : []),
+    ...(state.started ? [["lower_bound", "Lower bound", formatTime(state.started.lower_bound_us || null)]] : []),
   ];
   const text = JSON.stringify(entries);
   if (written.get(host) !== text) {

@@ -55,7 +55,7 @@ export class RunHeader {
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
     this.#text("left-label", ended ? "Time taken" : "Time left");
     this.#text("elapsed", ended ? endedWords(state, numbers) : elapsedWords(numbers, state.status));
-    this.#text("bound", formatTime(numbers.lowerBoundUs));
+    this.#text("bound", formatTime(numbers.lowerBoundUs || null)); // 0: of a stream none is known
     this.#text("bound-gap", aboveBound(numbers));
     const robustness = robustnessWords(state.report?.robustness);
     this.#text("robustness", robustness);
