@@ -17,7 +17,6 @@ from engine.placeto.seeing.device_view import DEVICE_FEATURES
 
 if TYPE_CHECKING:
     from engine.placers.brkga import Brkga
-    from engine.placers.milp.placer import MilpSettings
     from engine.placers.pipeline_dp.placer import PipelineDpSettings
     from engine.placers.post import Post
     from engine.placers.random import Random
@@ -175,7 +174,7 @@ def _of_pipeline_dp(settings: "PipelineDpSettings", size: ProblemSize) -> float:
     return ideals * (300 + size.groups / 4 + 2 * DOUBLE * (1 + size.devices))
 
 
-def _of_milp(_settings: "MilpSettings", size: ProblemSize) -> float:
+def _of_milp(_settings: object, size: ProblemSize) -> float:
     """The columns of the programme, with its rows and what the solver makes of them."""
     columns = min(MOST_COLUMNS, size.choices + size.edges * size.devices**2)
     return BYTES_OF_A_COLUMN * columns
