@@ -45,6 +45,8 @@ def _explain(graph: api.PreparedGraph, cluster: api.Cluster) -> None:
     placement = session.by_group(session.allowed.argmax(axis=1))
     session.explain(placement)
     session.gains(placement)
+    to_and_fro = np.arange(graph.grouping.group_count) % cluster.device_count
+    session.stream_blocks(session.by_group(to_and_fro), STREAM)
     api.flat_view_to_bytes(graph, "ops")
 
 

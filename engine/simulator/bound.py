@@ -15,7 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Device, MemoryModel
+from engine.clusters.cluster import (
+    LARGEST_BANDWIDTH_BYTES_PER_US,
+    Cluster,
+    Contention,
+    Device,
+    MemoryModel,
+)
 from engine.costs.costs import THERE_ALWAYS, Costs
 from engine.errors import CostError, shortened
 from engine.graphs.edge_trips import trips_of_edges
@@ -102,6 +108,9 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
     sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[edges][data]] + output[data]]
     trips, rests = costs.trips_of_op(), costs.rests_of_op()[:, np.newaxis]
     devices, bandwidth, latency = _devices_on_paths(cluster)
+    if cluster.contention == Contention.HOST:  # what one CPU gives another is in their memory already
+        is_cpu = np.array([device.is_cpu for device in devices])
+        bandwidth[np.outer(is_cpu, is_cpu)] = LARGEST_BANDWIDTH_BYTES_PER_US
     times = costs.time_on_devices(devices).T
     return Paths(
         order=topological_order(graph),

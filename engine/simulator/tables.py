@@ -335,6 +335,7 @@ def _stream_state(tables: Tables, cluster: Cluster, micro_batches: int, channels
         device_load_us=np.zeros(devices * has_blocks),
         link_load_us=np.zeros(devices * devices * has_blocks),
         used_by=np.zeros(2 * devices * has_blocks, np.uint64),
+        known_trips=np.zeros(devices * has_blocks),
         first_level=np.zeros(devices * has_blocks, np.int32),
         largest_bytes=np.zeros(devices * has_blocks, np.int64),
         stashed_bytes=np.zeros(devices * has_blocks, np.int64),

@@ -72,23 +72,37 @@ def _add_ops(tables: Tables, scratch: Scratch) -> None:
 @inlined
 def _add_flow(tables: Tables, scratch: Scratch, flow: int) -> None:
     """Add the transfers of a flow to the loads, and note what they say of stages and of what they hold."""
-    producer = int(tables.flows[flow].producer)
+    producer, stream = int(tables.flows[flow].producer), scratch.stream
     if is_late(tables, producer):
         return
-    device, sent_us = int(scratch.ops[producer].device), 0.0
+    device, sent_us, sent_trips = int(scratch.ops[producer].device), 0.0, 0.0
     for entry in range(*entries_of_flow(tables, flow)):
         consumer = int(tables.entries[entry].consumer)
         destination = int(scratch.ops[consumer].device)
         _note_use(tables, scratch, flow, producer, consumer)
         if destination == device or is_late(tables, consumer):
             continue
-        first_here = int(scratch.devices[destination].copy) != flow
-        scratch.devices[destination].copy = flow
-        sent_us = max(sent_us, _add_entry(tables, scratch, entry, device, destination, first_here))
+        if int(scratch.devices[destination].copy) != flow:
+            scratch.devices[destination].copy = flow
+            stream.known_trips[destination] = 0.0
+        sent_us = max(sent_us, _add_entry(tables, scratch, entry, device, destination))
+        sent_trips = max(sent_trips, tables.entry_trips[entry] if tables.model[0].has_trips else 1.0)
     if tables.model[0].contention == BUS_CODE:
-        scratch.stream.link_load_us[device * len(scratch.devices) + device] += sent_us
-    elif tables.model[0].contention == HOST_CODE and not scratch.devices[device].is_cpu:
-        scratch.stream.device_load_us[device] += sent_us
+        stream.link_load_us[device * len(scratch.devices) + device] += sent_trips * sent_us
+    elif tables.model[0].contention == HOST_CODE and sent_trips > 0:
+        _add_moves(tables, scratch, flow, device, sent_trips, sent_us)
+
+
+@inlined
+def _add_moves(tables: Tables, scratch: Scratch, flow: int, device: int, sent_trips: float, sent_us: float) -> None:
+    """With `host`, add to each GPU what it sends or receives of a flow, which is sent as often as any edge needs it."""
+    if not scratch.devices[device].is_cpu:
+        scratch.stream.device_load_us[device] += sent_trips * sent_us
+    for destination in range(len(scratch.devices)):
+        if int(scratch.devices[destination].copy) == flow and not scratch.devices[destination].is_cpu:
+            link = tables.links[device * len(scratch.devices) + destination]
+            received_us = sent_trips * tables.flows[flow].bytes / link.bandwidth_bytes_per_us
+            scratch.stream.device_load_us[destination] += received_us
 
 
 @inlined
@@ -106,21 +120,24 @@ def _note_use(tables: Tables, scratch: Scratch, flow: int, producer: int, consum
 
 
 @inlined
-def _add_entry(tables: Tables, scratch: Scratch, entry: int, device: int, destination: int, first_here: bool) -> float:
-    """Add what an edge between devices costs the link or the receiver; returns what it costs the bus or the sender."""
+def _add_entry(tables: Tables, scratch: Scratch, entry: int, device: int, destination: int) -> float:
+    """Add what an edge between devices costs a channel or its sender; returns what a trip costs the bus, or the sender.
+
+    Of the edges of a flow to one device that with the most trips counts.
+    """
     stream, contention = scratch.stream, tables.model[0].contention
     trips = tables.entry_trips[entry] if tables.model[0].has_trips else 1.0
-    rest_us, link = trips * tables.model[0].link_rest_us, tables.links[device * len(scratch.devices) + destination]
-    of_bytes_us = trips * tables.flows[tables.entries[entry].flow].bytes / link.bandwidth_bytes_per_us
+    more = max(0.0, trips - stream.known_trips[destination])
+    stream.known_trips[destination] += more
+    rest_us, link = tables.model[0].link_rest_us, tables.links[device * len(scratch.devices) + destination]
+    of_bytes_us = tables.flows[tables.entries[entry].flow].bytes / link.bandwidth_bytes_per_us
     if contention == BUS_CODE:
-        return float(of_bytes_us + trips * link.latency_us + rest_us)
-    if contention == PAIR_CODE and first_here:
+        return float(of_bytes_us + link.latency_us + rest_us)
+    if contention == PAIR_CODE:
         channel = device * len(scratch.devices) + destination
-        stream.link_load_us[channel] += of_bytes_us + trips * link.latency_us + rest_us
-    elif contention == SENDER_CODE and first_here:
-        stream.device_load_us[device] += of_bytes_us + rest_us
-    elif contention == HOST_CODE and first_here and not scratch.devices[destination].is_cpu:
-        stream.device_load_us[destination] += of_bytes_us
+        stream.link_load_us[channel] += more * (of_bytes_us + link.latency_us + rest_us)
+    elif contention == SENDER_CODE:
+        stream.device_load_us[device] += more * (of_bytes_us + rest_us)
     return float(of_bytes_us)
 
 

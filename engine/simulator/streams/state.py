@@ -69,6 +69,8 @@ class StreamState(NamedTuple):
     """[devices · devices] likewise of each channel"""
     used_by: NDArray[np.uint64]
     """[devices · 2] devices that take data of the forward, then of the backward pass from each, one bit a device"""
+    known_trips: NDArray[np.float64]
+    """[devices] the most trips so far of the edges of the current flow to each"""
     first_level: NDArray[np.int32]
     """[devices] the least of the levels of each one's forward ops that take time"""
     largest_bytes: NDArray[np.int64]
@@ -96,6 +98,7 @@ def borrow_stream(stream: StreamState) -> StreamState:
         borrowed(stream.device_load_us),
         borrowed(stream.link_load_us),
         borrowed(stream.used_by),
+        borrowed(stream.known_trips),
         borrowed(stream.first_level),
         borrowed(stream.largest_bytes),
         borrowed(stream.stashed_bytes),

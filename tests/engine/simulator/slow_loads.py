@@ -1,7 +1,7 @@
 """A slow twin of the period: what a micro-batch takes of each device and link, in plain Python over ops and edges."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
@@ -16,12 +16,17 @@ def slow_loads_us(
     times = costs.time_on_devices(cluster.devices)
     for op, device in enumerate(device_of_op):
         if phase[op] != OPTIMIZER and times[device, op] > 0:
-            loads[device,] += float(times[device, op]) + cluster.op_rest_us_on(cluster.devices[device].kind)
+            rest_us = cluster.op_rest_us_on(cluster.devices[device].kind) * int(costs.rests_of_op()[op])
+            loads[device,] += float(times[device, op]) + rest_us
     for (op, output), consumers in _consumers(graph, phase).items():
         size = 0 if output == CONTROL else int(costs.output_bytes[costs.output_offset[op] + output])
         here = device_of_op[op]
-        others = sorted({device_of_op[consumer] for consumer in consumers} - {here})
-        _add_transfers(loads, cluster, here, others, size)
+        trips: dict[int, int] = {}
+        for consumer in consumers:
+            if (other := device_of_op[consumer]) != here:
+                of_edge = int(min(costs.trips_of_op()[op], costs.trips_of_op()[consumer]))
+                trips[other] = max(trips.get(other, 0), of_edge)
+        _add_transfers(loads, cluster, here, trips, size)
     return loads
 
 
@@ -58,24 +63,29 @@ def _consumers(graph: ComputationGraph, phase: Sequence[int]) -> dict[tuple[int,
 
 
 def _add_transfers(
-    loads: dict[tuple[int, ...], float], cluster: Cluster, here: int, others: Sequence[int], size: int
+    loads: dict[tuple[int, ...], float], cluster: Cluster, here: int, trips: Mapping[int, int], size: int
 ) -> None:
-    """Add what it takes to send `size` bytes from the device `here` to all `others`."""
+    """Add what it takes to send `size` bytes from the device `here` to all others, `trips` times each.
+
+    What serves several devices at once, over a bus or through the host, is sent as often as any of them needs it.
+    """
+    others = {other: count for other, count in trips.items() if count > 0}
     if not others:
         return
+    most = max(others.values())
     of_bytes_us = {other: size / float(cluster.bandwidth_bytes_per_us[here, other]) for other in others}
     with_latency_us = {other: of_bytes_us[other] + float(cluster.latency_us[here, other]) for other in others}
     match cluster.contention:
         case Contention.BUS:
-            loads[here, here] += max(with_latency_us.values()) + cluster.link_rest_us
+            loads[here, here] += most * (max(with_latency_us.values()) + cluster.link_rest_us)
         case Contention.PAIR:
             for other in others:
-                loads[here, other] += with_latency_us[other] + cluster.link_rest_us
+                loads[here, other] += others[other] * (with_latency_us[other] + cluster.link_rest_us)
         case Contention.SENDER:
-            loads[here,] += sum(of_bytes_us.values()) + cluster.link_rest_us * len(others)
-        case Contention.HOST:
-            if not cluster.devices[here].is_cpu:
-                loads[here,] += max(of_bytes_us.values())
             for other in others:
-                if not cluster.devices[other].is_cpu:
-                    loads[other,] += of_bytes_us[other]
+                loads[here,] += others[other] * (of_bytes_us[other] + cluster.link_rest_us)
+        case Contention.HOST:
+            is_gpu = [not device.is_cpu for device in cluster.devices]
+            loads[here,] += most * max(of_bytes_us.values()) * is_gpu[here]
+            for other in others:
+                loads[other,] += most * of_bytes_us[other] * is_gpu[other]
