@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.clusters.cluster import Contention
+from engine.clusters.cluster import Contention, Device
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+from tests.engine.simulator.cases import Op, cluster_of, graph_of
 from tests.engine.simulator.slow_loads import slow_loads_us, slow_period_us, slowly_contiguous
 from tests.engine.simulator.streams.drawn_batches import drawn_batch
 
@@ -39,10 +40,14 @@ def test_a_placement_has_an_infinite_period_exactly_where_its_stages_must_be_con
     assert 30 < broken < 270
 
 
-def test_no_step_through_host_memory_is_faster_than_its_bound() -> None:
-    """With CPUs, between which nothing has to be copied."""
-    for seed in range(DRAWN):
-        graph, costs, cluster, _, placement = drawn_batch(np.random.default_rng(seed))
-        through_host = dataclasses.replace(cluster, contention=Contention.HOST)
-        step_time_us = Simulator(graph, costs, through_host).evaluate(placement[None]).step_time_us[0]
-        assert step_time_us >= lower_bound_us(graph, costs, through_host), seed
+def test_what_memory_forces_from_one_cpu_to_another_is_not_copied_through_the_host() -> None:
+    """Two ops whose variables fit no CPU together: the second takes its input where the first has left it."""
+    graph, costs = graph_of([Op("a", (), 10.0, (100_000,), persistent=800_000), Op("b", ("a",), 10.0, (), 800_000)])
+    cluster = cluster_of(2, Contention.HOST, latency_us=3.0, op_rest_us=0.0, memory_bytes=1_200_000)
+    cpus = tuple(Device(f"/device:CPU:{index}", "CPU", 1_200_000) for index in range(2))
+    of_cpus = dataclasses.replace(cluster, devices=cpus)
+    step_time_us = Simulator(graph, costs, of_cpus).evaluate(np.array([[0, 1]])).step_time_us[0]
+    assert step_time_us == 10 + 3 + 10
+    assert lower_bound_us(graph, costs, of_cpus) <= step_time_us
+    copied_us = 2 * 100_000 / 100
+    assert Simulator(graph, costs, cluster).evaluate(np.array([[0, 1]])).step_time_us[0] == 10 + copied_us + 3 + 10
