@@ -25,7 +25,7 @@ class CompiledEngine:
         if stamp.holds():
             return
         stamp.remove()
-        say("compiling the engine: a minute the first time, seconds after a change")
+        say("compiling the engine: some minutes the first time, less after a change")
         run(
             "python -m engine compile",
             [str(self._root / ".venv" / "bin" / "python"), "-m", "engine", "compile"],
