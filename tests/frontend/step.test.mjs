@@ -168,6 +168,11 @@ test("the verdict compares, names the device that idles most what it waits for, 
     "It is as fast as Scotch. The step is 25 % above the lower bound.",
     "what stands above it is not said again",
   );
+  assert.equal(
+    verdict({ ...about, rivals, step: null, isSaid: true, noun: "period" }),
+    "It is as fast as Scotch. The period is 25 % above the lower bound.",
+    "in a stream",
+  );
   assert.match(verdict({ ...about, rivals, name: "my try" }), /^my try: 35\.0 µs, 1[23](\.5)? % faster than one device/);
 });
 

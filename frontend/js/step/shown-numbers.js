@@ -87,6 +87,7 @@ export class ShownNumbers {
       feasible,
       rivals: run ? rivalsOf(run, this.#methodLabels, token) : [],
       lowerBoundUs: run?.started?.lower_bound_us ?? null,
+      noun: this.#isStream ? "period" : "step",
       step: this.#isStream ? null : step,
       labels: this.#looks.map(({ label }) => label),
       groupName: this.#groupName,

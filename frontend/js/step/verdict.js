@@ -26,6 +26,7 @@ const LEAST_SHARE = 0.005;
  * @param {object} about
  * @param {string} [about.name] of a placement that is no episode of the run
  * @param {boolean} [about.isSaid] whether the page says its time, and how it compares with one device, already
+ * @param {string} [about.noun] what `stepTimeUs` is of: the step, or in a stream the period
  * @param {number} about.stepTimeUs
  * @param {boolean} about.feasible
  * @param {readonly Rival[]} about.rivals in the order in which they are named
@@ -35,14 +36,14 @@ const LEAST_SHARE = 0.005;
  * @param {(op: number) => string} about.groupName op → the name of its group
  * @returns {string}
  */
-export function verdict({ name = "", isSaid = false, stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
+export function verdict({ name = "", isSaid = false, noun = "step", stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
   const unsaid = isSaid ? rivals.filter(({ words }) => words !== ONE_DEVICE) : rivals;
   const compared = unsaid.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
   const rivalWords = compared.join(", ");
   const parts = [formatTime(stepTimeUs, 3), rivalWords].filter(Boolean);
   const named = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
   const head = isSaid ? rivalWords && `It is ${rivalWords}` : named;
-  const bound = lowerBoundUs && feasible ? `The step is ${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
+  const bound = lowerBoundUs && feasible ? `The ${noun} is ${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const fits = feasible ? "" : "It does not fit in memory";
   return [head, fits, bound, waits].filter(Boolean).map((each) => `${each}.`).join(" ");
