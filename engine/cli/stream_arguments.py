@@ -34,7 +34,7 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contiguous",
         action="store_true",
-        help="with throughput: a device runs one contiguous part of each pass, as pipelining in torch needs it",
+        help="with throughput: a device runs one contiguous part of each pass, as PyTorch's pipelining requires",
     )
 
 

@@ -1,22 +1,28 @@
 """The verdict on a placement of a stream: how many times one device's throughput it has, and what bounds it."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Contention
 from engine.events import Json
 from engine.explaining.model_error import ModelError, error_of
-from engine.explaining.verdict import Bottleneck, VerdictKind, kind_of_verdict, shortage_words
+from engine.explaining.verdict import (
+    Bottleneck,
+    VerdictKind,
+    baseline_to_json,
+    best_of_baselines,
+    gains_over,
+    kind_of_verdict,
+    link_bottleneck,
+    shortage_words,
+)
 from engine.number_words import counted, part_words, percent_words
 from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
 from engine.simulator.streams.batch import SimulatedBatch
-
-US_IN_A_SECOND = 1e6
+from engine.simulator.streams.figures import US_IN_A_SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +43,16 @@ class StreamVerdict:
 
     def to_json(self, baselines: Mapping[str, float | None]) -> dict[str, Json]:
         """The field `verdict` of docs/formats/reports.md; `baselines`: method → period."""
-        known = {method: period_us for method, period_us in baselines.items() if period_us is not None}
-        best = min(known, key=lambda method: known[method], default=None)
-        bottleneck = self.bottleneck
         return {
             "kind": str(self.kind),
             "sentence": self.sentence,
             "estimate": self.error.kind,
             "one_device_us": self.one_device_batch_us,
-            "best_baseline": None if best is None else {"method": best, "step_time_us": known[best]},
+            "best_baseline": baseline_to_json(best_of_baselines(baselines)),
             "gain": self.gain,
             "gain_low": self.gain_low,
             "gain_high": self.gain_high,
-            "bottleneck": None
-            if bottleneck is None
-            else {"kind": bottleneck.kind, "name": bottleneck.name, "share": bottleneck.share},
+            "bottleneck": None if self.bottleneck is None else self.bottleneck.to_json(),
             "trade": None,
             "one_device_trade": None,
             "trade_sentence": "",
@@ -66,10 +67,7 @@ def stream_verdict_of(
     device_of_op = placement[simulator.group_of_op]
     error = error_of(problem.costs, problem.op_time_us[device_of_op, np.arange(len(device_of_op))])
     alone_us = best_one_device_batch_us(problem)
-    gain = low = high = None
-    if alone_us:
-        ratio = batch.batch_time_us / alone_us
-        gain, low, high = 1 - ratio, 1 - ratio * error.greatest, 1 - ratio * error.least
+    gain, low, high = gains_over(batch.batch_time_us, alone_us, error)
     missing = batch.peak_bytes - problem.memory_bytes
     used = len(np.unique(placement))
     kind = kind_of_verdict(used, bool((missing > 0).any()), low, fits_one=alone_us is not None)
@@ -101,18 +99,11 @@ def _bottleneck(problem: PlacementProblem, placement: NDArray[np.int32], batch: 
         return None
     device = int(loads.device_us.argmax())
     sender, receiver = (int(index) for index in np.unravel_index(int(loads.link_us.argmax()), loads.link_us.shape))
-    if loads.device_us[device] >= loads.link_us[sender, receiver]:
-        its = cluster.devices[device]
-        found, load_us = Bottleneck("device", its.name, 0.0, its.short_name), loads.device_us[device]
-    else:
-        load_us, one, other = loads.link_us[sender, receiver], cluster.devices[sender], cluster.devices[receiver]
-        words = f"the link from {one.short_name} to {other.short_name}"
-        name = f"{one.name} {other.name}"
-        if cluster.contention is Contention.BUS:
-            words, name = f"the outgoing bus of {one.short_name}", one.name
-        found = Bottleneck("link", name, 0.0, words)
+    load_us = max(loads.device_us[device], loads.link_us[sender, receiver])
     share = min(1.0, float(load_us) * micro_batches / batch.batch_time_us)
-    return dataclasses.replace(found, share=share)
+    if loads.device_us[device] < load_us:
+        return link_bottleneck(cluster, sender, receiver, share)
+    return Bottleneck("device", cluster.devices[device].name, share, cluster.devices[device].short_name)
 
 
 def _split_sentence(
@@ -137,5 +128,7 @@ def _one_device_sentence(used: int, gain: float | None) -> str:
     if used == 1:
         return "Splitting the stream does not pay here: all ops are on one device."
     if gain is not None and gain < 0:
-        return f"Splitting the stream does not pay here: a batch takes {percent_words(-gain)} longer."
+        return (
+            f"Splitting the stream does not pay here: a batch takes {percent_words(-gain)} longer than on one device."
+        )
     return "Splitting the stream does not pay here: the gain is within the error of the estimate."

@@ -44,6 +44,10 @@ class Bottleneck:
     words: str
     """its name for people"""
 
+    def to_json(self) -> dict[str, Json]:
+        """The field `bottleneck` of docs/formats/reports.md."""
+        return {"kind": self.kind, "name": self.name, "share": self.share}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -81,9 +85,7 @@ class Verdict:
             "gain": self.gain,
             "gain_low": self.gain_low,
             "gain_high": self.gain_high,
-            "bottleneck": None
-            if bottleneck is None
-            else {"kind": bottleneck.kind, "name": bottleneck.name, "share": bottleneck.share},
+            "bottleneck": None if bottleneck is None else bottleneck.to_json(),
             "trade": self.trade.to_json(),
             "one_device_trade": None if alone is None else alone.to_json(),
             "trade_sentence": self.trade_sentence,
@@ -105,13 +107,12 @@ def verdict_of(
     alone = _best_one_device(problem)
     one_device_us = None if alone is None else alone.step_time_us
     one_device = None if alone is None else trade_of(alone, cluster)
-    gains = gain, low, high = _gains(timeline.step_time_us, one_device_us, error)
+    gains = gain, low, high = gains_over(timeline.step_time_us, one_device_us, error)
     missing = problem.simulator.evaluate(placement[None, :]).peak_bytes[0] - problem.memory_bytes
     used = len(np.unique(placement))
     kind = kind_of_verdict(used, bool((missing > 0).any()), low, fits_one=one_device_us is not None)
     bottleneck = bottleneck_of(timeline, cluster)
-    known = {method: step_us for method, step_us in baselines.items() if step_us is not None}
-    best = min(known, key=lambda method: known[method], default=None)
+    best_baseline = best_of_baselines(baselines)
     if refusal:
         sentence = f"No placement fits in memory: {refusal}."
     elif kind is VerdictKind.INFEASIBLE:
@@ -122,14 +123,17 @@ def verdict_of(
     elif cluster.device_count == 1:
         sentence = "The cluster has one device: there is nothing to split over."
     else:
-        other = None if best is None else (PLACERS[best].label, _gains(known[best], one_device_us, error))
+        other = None
+        if best_baseline is not None:
+            method, step_us = best_baseline
+            other = PLACERS[method].label, gains_over(step_us, one_device_us, error)
         sentence = _one_device_sentence(used, gain, other, error)
     return Verdict(
         kind=kind,
         sentence=sentence,
         error=error,
         one_device_us=one_device_us,
-        best_baseline=None if best is None else {"method": best, "step_time_us": known[best]},
+        best_baseline=baseline_to_json(best_baseline),
         gain=gain,
         gain_low=low,
         gain_high=high,
@@ -138,6 +142,18 @@ def verdict_of(
         one_device_trade=one_device,
         trade_sentence=_trade_sentence(problem, kind, trade, alone, one_device),
     )
+
+
+def best_of_baselines(baselines: Mapping[str, float | None]) -> tuple[str, float] | None:
+    """The method with the least time of `baselines`, method → time in µs, and its time; None without any."""
+    known = [(time_us, method) for method, time_us in baselines.items() if time_us is not None]
+    time_us, method = min(known, key=lambda pair: pair[0], default=(0.0, ""))
+    return (method, time_us) if known else None
+
+
+def baseline_to_json(best: tuple[str, float] | None) -> dict[str, Json] | None:
+    """The field `best_baseline` of docs/formats/reports.md."""
+    return None if best is None else {"method": best[0], "step_time_us": best[1]}
 
 
 def _trade_sentence(
@@ -195,11 +211,16 @@ def _busiest_link(timeline: Timeline, cluster: Cluster) -> Bottleneck | None:
     occupied_us = np.bincount(index, until_us - transfers.start_us, len(channels))
     busiest = int(occupied_us.argmax())
     transfer = int(np.flatnonzero(index == busiest)[0])
-    sender = cluster.devices[transfers.source[transfer]]
     share = min(1.0, float(occupied_us[busiest] / timeline.step_time_us))
+    receiver = int(transfers.destinations[transfers.destination_offset[transfer]])
+    return link_bottleneck(cluster, int(transfers.source[transfer]), receiver, share)
+
+
+def link_bottleneck(cluster: Cluster, source: int, target: int, share: float) -> Bottleneck:
+    """The bus of the device `source`, or its link to the device `target`, as the bottleneck."""
+    sender, receiver = cluster.devices[source], cluster.devices[target]
     if cluster.contention is Contention.BUS:
         return Bottleneck("link", sender.name, share, f"the outgoing bus of {sender.short_name}")
-    receiver = cluster.devices[transfers.destinations[transfers.destination_offset[transfer]]]
     words = f"the link from {sender.short_name} to {receiver.short_name}"
     return Bottleneck("link", f"{sender.name} {receiver.name}", share, words)
 
@@ -208,7 +229,7 @@ GainWithInterval = tuple[float | None, float | None, float | None]
 """gain, low, high"""
 
 
-def _gains(step_time_us: float, one_device_us: float | None, error: ModelError) -> GainWithInterval:
+def gains_over(step_time_us: float, one_device_us: float | None, error: ModelError) -> GainWithInterval:
     """The gain of a step over one device, with its interval; None where the graph fits no device, or takes no time."""
     if not one_device_us:
         return None, None, None

@@ -144,7 +144,7 @@ class Ledger:
         self.used += count
 
     def prove(self, bound_us: float) -> None:
-        """Keep that no placement beats `bound_us`, here and in a ledger of the same problem of which this is a part."""
+        """Record that no placement beats `bound_us`, here and in the parent if it has the same placements."""
         if self._parent is not None and self._parent.has_the_same_placements:
             self._parent.ledger.prove(bound_us)
         if self.lower_bound_us is None or bound_us > self.lower_bound_us:

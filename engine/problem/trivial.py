@@ -31,8 +31,8 @@ def one_device_placements(problem: PlacementProblem) -> NDArray[np.int32]:
     runs = np.isfinite(problem.simulator.evaluate(placements).step_time_us)
     if not runs.any():
         raise InfeasibleError(
-            "ops that are fixed elsewhere leave no contiguous stages with all others on one device",
-            advice="let stages be not contiguous, or drop the file's devices",
+            "no device can take all ops that are not fixed elsewhere: its stages would not be contiguous",
+            advice="allow stages that are not contiguous, or ignore the devices that the file fixes",
         )
     return placements[runs]
 

@@ -137,7 +137,7 @@ class RunRequest:
 
 
 def require_contiguous(method: str, stream: Stream | None) -> None:
-    """Raise SettingsError where `method` cannot keep stages contiguous, and must, or places streams alone."""
+    """Raise SettingsError if `method` places streams alone and there is none, or cannot keep its stages contiguous."""
     row = PLACERS.get(method)
     if row is None:
         return

@@ -275,7 +275,7 @@ class Simulator:
         return self._batch_simulator().batch(checked[0])
 
     def prepared_batch(self, placement: NDArray[np.int32]) -> Callable[[], float]:
-        """What simulates a batch of `placement` [groups], its stages and blocks known, and returns its time in µs."""
+        """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
         return self._batch_simulator().prepared(self._checked(placement[np.newaxis])[0])
 
     def _batch_simulator(self) -> BatchSimulator:

@@ -15,6 +15,12 @@ ROUNDING_OF_AN_OP = 2.0**-50
 def reset(tables: Tables, scratch: Scratch) -> None:
     """Empty all devices, channels and copies of the step before."""
     reset_devices(scratch)
+    reset_buffers(tables, scratch)
+
+
+@inlined
+def reset_buffers(tables: Tables, scratch: Scratch) -> None:
+    """Let all consumers need each buffer, and no copy be made."""
     if tables.model[0].full_memory:
         scratch.flow_holders[:] = tables.flow_sizes
         scratch.copy_of_counted[:] = NO_INDEX

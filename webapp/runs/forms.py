@@ -262,7 +262,7 @@ class RunForm(ProblemForm):
         help_text="Usual: 1f1b with a backward pass, else inference.",
     )
     contiguous = forms.BooleanField(
-        label="Contiguous stages: a device runs one part of each pass, as pipelining in torch needs it", required=False
+        label="Contiguous stages: a device runs one part of each pass, as PyTorch's pipelining requires", required=False
     )
 
     request: api.RunRequest

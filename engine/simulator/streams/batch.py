@@ -11,7 +11,7 @@ from engine.clusters.cluster import Cluster
 from engine.files.compiled import borrowed, compiled
 from engine.graphs.graph import OPTIMIZER
 from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, of_micro_batch, records_of
-from engine.simulator.step_state import place_ops, reset, reset_devices
+from engine.simulator.step_state import place_ops, reset_buffers, reset_devices
 from engine.simulator.streams.blocks import reset_blocks
 from engine.simulator.streams.loop import run_stream
 from engine.simulator.streams.schedule import Schedule, schedule_of
@@ -48,11 +48,10 @@ class BatchSimulator:
         self._scratches: deque[Scratch] = deque()
 
     def prepared(self, placement: NDArray[np.int32]) -> Callable[[], float]:
-        """What simulates a batch of `placement` [groups], its stages and blocks known; returns its time in µs."""
+        """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
         device = placement[self._tables.placed_ops.group]
         stages = stages_of(self._tables, device)
         schedule = schedule_of(stages, self._stream)
-
         scratch = self._new_scratch()
 
         def run() -> float:
@@ -129,10 +128,9 @@ def _simulate_batch(tables: Tables, scratch: Scratch, placement: NDArray[np.int3
     place_ops(tables, first, borrowed(placement), False)
     for micro in range(len(scratch.ops) // ops):
         own = of_micro_batch(tables, scratch, micro)
-        reset(tables, own)
+        reset_buffers(tables, own)
         for op in range(ops):
             own.ops[op].device, own.ops[op].pending = first.ops[op].device, tables.placed_ops[op].in_degree
             own.ops[op].time_us = first.ops[op].time_us
-    place_ops(tables, first, borrowed(placement), False)
     reset_blocks(scratch)
     return run_stream(tables, scratch, False, np.inf)
