@@ -153,7 +153,15 @@ from engine.search.preference import Preference
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.simulator.streams.passes import require_stream, usual_pipeline
-from engine.simulator.streams.stream import MOST_MICRO_BATCHES, Objective, Pipeline, Stream, pipeline_of
+from engine.simulator.streams.stream import (
+    MOST_MICRO_BATCHES,
+    Objective,
+    Pipeline,
+    Recompute,
+    Stream,
+    pipeline_of,
+    recompute_of,
+)
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import PreparedFamily, build_family, prepared_family
@@ -373,6 +381,7 @@ __all__ = [
     "Progress",
     "ReadingOptions",
     "RealRewards",
+    "Recompute",
     "ReportProgress",
     "RunRequest",
     "Session",
@@ -459,6 +468,7 @@ __all__ = [
     "ranges_words",
     "read_placement",
     "read_policy",
+    "recompute_of",
     "require_can_split",
     "require_drawable",
     "require_idle",

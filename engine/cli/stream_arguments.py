@@ -11,7 +11,7 @@ DEFAULT_MICRO_BATCHES = 8
 
 
 def add_stream(parser: argparse.ArgumentParser) -> None:
-    """Add `--objective`, `--micro-batches`, `--pipeline` and `--contiguous`."""
+    """Add `--objective`, `--micro-batches`, `--pipeline`, `--contiguous` and `--recompute`."""
     parser.add_argument(
         "--objective",
         choices=list(api.Objective),
@@ -36,6 +36,12 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with throughput: a device runs one contiguous part of each pass, as PyTorch's pipelining requires",
     )
+    parser.add_argument(
+        "--recompute",
+        metavar="|".join(api.Recompute),
+        help="with throughput: stages keep what they were given alone and run again before their backward pass, which "
+        "takes time and saves memory (default none)",
+    )
 
 
 def stream_of(parsed: argparse.Namespace, prepared: api.PreparedGraph | None = None) -> api.Stream | None:
@@ -48,6 +54,7 @@ def stream_of(parsed: argparse.Namespace, prepared: api.PreparedGraph | None = N
             ("--micro-batches", parsed.micro_batches is not None),
             ("--pipeline", parsed.pipeline is not None),
             ("--contiguous", parsed.contiguous),
+            ("--recompute", parsed.recompute is not None),
         ):
             if given:
                 raise SettingsError("there is no stream", where=name, allowed="--objective throughput")
@@ -58,7 +65,8 @@ def stream_of(parsed: argparse.Namespace, prepared: api.PreparedGraph | None = N
     elif prepared is not None:
         pipeline = api.usual_pipeline(prepared.graph)
     micro_batches = DEFAULT_MICRO_BATCHES if parsed.micro_batches is None else parsed.micro_batches
-    return api.Stream(micro_batches, pipeline, parsed.contiguous)
+    recompute = api.Recompute.NONE if parsed.recompute is None else api.recompute_of(parsed.recompute)
+    return api.Stream(micro_batches, pipeline, parsed.contiguous, recompute)
 
 
 def stream_lines(report: Mapping[str, Any]) -> list[str]:
@@ -68,5 +76,7 @@ def stream_lines(report: Mapping[str, Any]) -> list[str]:
     stream = report["stream"]
     period, batch = api.time_words(report["period_us"]), api.time_words(report["batch_time_us"])
     stages = api.counted(report["stages"], "stage")
-    line = f"micro-batches: {stream['micro_batches']} ({stream['pipeline']}); batch {batch}; period {period}; {stages}"
+    again = ", stages run again" if "recompute" in stream else ""
+    order = f"{stream['micro_batches']} ({stream['pipeline']}{again})"
+    line = f"micro-batches: {order}; batch {batch}; period {period}; {stages}"
     return [line, *([f"note: {stream['note']}"] if "note" in stream else [])]

@@ -66,7 +66,7 @@ def stream_blocks(simulator: Simulator, placement: NDArray[np.int32]) -> dict[st
     assert stream is not None, "blocks belong to a stream"
     batch, loads = simulator.batch(placement), simulator.loads(placement)
     micros = shown_micro_batches(len(batch.stages), stream.micro_batches)
-    is_late = (batch.stage_of_op == NO_STAGE) & (simulator.executed_costs.trips_of_op() > 0)
+    is_late = (batch.stage_of_op == NO_STAGE) & (batch.costs.trips_of_op() > 0)
     all_blocks = blocks_of(batch, is_late, np.arange(stream.micro_batches))
     is_shown = np.isin(all_blocks.micro, micros)
     shown = BatchBlocks(*(getattr(all_blocks, name)[is_shown] for name in BatchBlocks.__slots__))

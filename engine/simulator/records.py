@@ -35,6 +35,7 @@ MODEL = np.dtype(
         ("has_rests", "?"),  # whether a device rests more or less often than once after any op
         ("is_stream", "?"),  # whether a placement is judged by its period in a stream of micro-batches
         ("is_contiguous", "?"),  # whether the groups of a device must be contiguous
+        ("recomputes", "?"),  # whether stages run again before their backward pass
         ("pipeline", "i4"),
         ("micro_batches", "i4"),
         ("has_late_ops", "?"),  # whether a device keeps some ops until all its others have ended

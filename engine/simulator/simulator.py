@@ -52,6 +52,7 @@ from engine.simulator.event_loop import simulate_step
 from engine.simulator.executed import executed_part
 from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
+from engine.simulator.streams.again import runs_again
 from engine.simulator.streams.batch import BatchSimulator, SimulatedBatch
 from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import make_scratch, make_tables, with_groups, with_times
@@ -263,6 +264,13 @@ class Simulator:
         links_us = scratch.stream.link_load_us.reshape(devices, devices)
         return Loads(scratch.stream.device_load_us.copy(), links_us.copy())
 
+    def runs_again(self, part_of_op: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """[ops] whether each op runs again in the stream wherever its part, `part_of_op` [ops], is on one device."""
+        order, is_again = self._numbering.ops, np.zeros(len(part_of_op), np.bool_)
+        if self.stream is not None and self.stream.recomputes:
+            is_again[order] = runs_again(self.tables, np.ascontiguousarray(part_of_op[order], np.int32))
+        return is_again
+
     def of_steps(self) -> "Simulator":
         """The same simulator with step times, if it has periods."""
         return self if self.stream is None else Simulator(self.graph, self.costs, self.cluster, self.group_of_op)
@@ -272,17 +280,20 @@ class Simulator:
         checked = self._checked(placement[np.newaxis])
         if np.isnan(self.evaluate(checked).step_time_us[0]):
             self._raise_missing_time(checked[0])
-        return self._batch_simulator().batch(checked[0])
+        return self._batch_simulator(checked[0]).batch(checked[0])
 
     def prepared_batch(self, placement: NDArray[np.int32]) -> Callable[[], float]:
         """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
-        return self._batch_simulator().prepared(self._checked(placement[np.newaxis])[0])
+        checked = self._checked(placement[np.newaxis])[0]
+        return self._batch_simulator(checked).prepared(checked)
 
-    def _batch_simulator(self) -> BatchSimulator:
+    def _batch_simulator(self, placement: NDArray[np.int32]) -> BatchSimulator:
+        """The simulator for batches of `placement` [groups], of which some ops may run again."""
         assert self.stream is not None, "a batch belongs to a stream"
         if self._batches is None:
-            self._batches = BatchSimulator(self.tables, self._numbering, self.cluster, self.stream)
-        return self._batches
+            part = self.executed, self.executed_costs
+            self._batches = BatchSimulator(*part, self.tables, self._numbering, self.cluster, self.stream)
+        return self._batches.with_recomputed(placement) if self.stream.recomputes else self._batches
 
     def new_scratch(self) -> Scratch:
         """New working arrays for compiled code, for one evaluation at a time."""

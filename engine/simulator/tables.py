@@ -139,7 +139,7 @@ def late_ops(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
 def _model_record(cluster: Cluster, flat: "_Flat", stream: Stream | None, has_late_ops: bool) -> Records:
     model = records_of(1, kinds_of.MODEL)
     if stream is not None:
-        model.is_stream, model.is_contiguous = True, stream.contiguous
+        model.is_stream, model.is_contiguous, model.recomputes = True, stream.contiguous, stream.recomputes
         model.pipeline, model.micro_batches = PIPELINE_CODES[stream.pipeline], stream.micro_batches
     model.has_late_ops = has_late_ops
     model.has_trips = flat.has_trips
@@ -320,6 +320,7 @@ def _stream_state(tables: Tables, cluster: Cluster, micro_batches: int, channels
     """Those of a step with `host`, or of the loads in a stream; a batch has stages and blocks of its own."""
     has_blocks, devices = len(tables.phase) > 0, cluster.device_count
     ops, entries = len(tables.phase), len(tables.entries) * has_blocks
+    recomputes = bool(tables.model[0].recomputes)
     return StreamState(
         stage_of_op=np.zeros(ops, np.uint32),
         block_of=np.zeros(2 * devices * has_blocks, np.uint32),
@@ -340,6 +341,9 @@ def _stream_state(tables: Tables, cluster: Cluster, micro_batches: int, channels
         largest_bytes=np.zeros(devices * has_blocks, np.int64),
         stashed_bytes=np.zeros(devices * has_blocks, np.int64),
         stashed_on=np.zeros(len(tables.flows) * has_blocks, np.uint64),
+        part_of_op=np.zeros(len(tables.placed_ops) * recomputes, np.int32),
+        is_again=np.zeros(len(tables.placed_ops) * recomputes, np.bool_),
+        remade_on=np.zeros(len(tables.flows) * recomputes, np.uint64),
     )
 
 

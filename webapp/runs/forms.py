@@ -264,6 +264,10 @@ class RunForm(ProblemForm):
     contiguous = forms.BooleanField(
         label="Contiguous stages: a device runs one part of each pass, as PyTorch's pipelining requires", required=False
     )
+    recompute = forms.BooleanField(
+        label="Recompute: stages run again before their backward pass, which takes time and saves memory",
+        required=False,
+    )
 
     request: api.RunRequest
 
@@ -328,7 +332,8 @@ class RunForm(ProblemForm):
         else:
             pipeline = api.Pipeline.INFERENCE if graph is None else api.usual_pipeline(graph)
         micro_batches = FIRST_MICRO_BATCHES if data["micro_batches"] is None else data["micro_batches"]
-        stream = api.Stream(micro_batches, pipeline, data["contiguous"])
+        recompute = api.Recompute.STAGES if data["recompute"] else api.Recompute.NONE
+        stream = api.Stream(micro_batches, pipeline, data["contiguous"], recompute)
         if graph is not None:
             api.require_stream(graph, stream)
         return stream

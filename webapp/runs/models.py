@@ -115,12 +115,13 @@ class Run(WithCluster, JobWithEvents):
 
     @property
     def stream_words(self) -> str:
-        """`8 micro-batches, 1f1b, contiguous stages`; empty for a run for the time of one step."""
+        """`8 micro-batches, 1f1b, contiguous stages, stages run again`; empty for a run for the time of one step."""
         if self.stream is None:
             return ""
         stream = api.Stream.from_json(self.stream)
         batch = "1 micro-batch" if stream.micro_batches == 1 else f"{stream.micro_batches} micro-batches"
-        return f"{batch}, {stream.pipeline}{', contiguous stages' if stream.contiguous else ''}"
+        contiguous, again = stream.contiguous * ", contiguous stages", stream.recomputes * ", stages run again"
+        return f"{batch}, {stream.pipeline}{contiguous}{again}"
 
     @property
     def links_words(self) -> str:

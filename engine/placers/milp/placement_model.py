@@ -140,7 +140,8 @@ class PlacementModel:
         stashed = np.zeros(problem.group_count)
         np.add.at(stashed, group[owner], costs.new_bytes()[output] * (costs.buffers()[output] < 0))
         assert problem.stream is not None
-        in_flight = problem.stream.micro_batches if problem.stream.pipeline == Pipeline.GPIPE else 1
+        holds_all = problem.stream.pipeline == Pipeline.GPIPE and not problem.stream.recomputes
+        in_flight = problem.stream.micro_batches if holds_all else 1
         return np.asarray(stashed * in_flight)
 
     def _add_order(self) -> None:
@@ -177,6 +178,7 @@ def _work_of(problem: PlacementProblem) -> _Work:
     times = costs.time_on_devices(cluster.devices)
     occupied = np.where(times > 0, times + cluster.op_rests_us[:, None] * costs.rests_of_op(), times)
     occupied = np.where(is_counted | np.isnan(occupied), occupied, 0.0)
+    occupied = np.where(simulator.runs_again(simulator.group_of_op), 2.0 * occupied, occupied)
     work_us = np.zeros((problem.group_count, problem.device_count))
     np.add.at(work_us, simulator.group_of_op, occupied.T)
     work_us = np.where(problem.allowed & np.isfinite(work_us), work_us, np.inf)

@@ -1,5 +1,6 @@
 """A batch of micro-batches, simulated whole: fill, steady state and drain."""
 
+import dataclasses
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
+from engine.costs.costs import Costs
 from engine.files.compiled import borrowed, compiled
-from engine.graphs.graph import OPTIMIZER
+from engine.graphs.graph import OPTIMIZER, ComputationGraph
 from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, of_micro_batch, records_of
 from engine.simulator.step_state import place_ops, reset_buffers, reset_devices
+from engine.simulator.streams.again import runs_again
 from engine.simulator.streams.blocks import reset_blocks
 from engine.simulator.streams.loop import run_stream
+from engine.simulator.streams.recompute import with_recomputed
 from engine.simulator.streams.schedule import Schedule, schedule_of
 from engine.simulator.streams.stages import NO_STAGE, Stages, stages_of
 from engine.simulator.streams.state import BLOCK
-from engine.simulator.streams.stream import Stream
-from engine.simulator.tables import Numbering, make_scratch
+from engine.simulator.streams.stream import Recompute, Stream
+from engine.simulator.tables import Numbering, make_scratch, make_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,47 @@ class SimulatedBatch:
     """[devices]"""
     stages: Stages
     schedule: Schedule
+    graph: ComputationGraph
+    """the graph that ran: ops that run again are there behind the others"""
+    costs: Costs
+    """those of its ops"""
     device_of_op: NDArray[np.int32]
-    """[ops] of the graph"""
+    """[ops] of `graph`"""
     stage_of_op: NDArray[np.int64]
-    """[ops] of the graph; `NO_STAGE` for ops of the optimizer and those that are not executed"""
+    """[ops] of `graph`; `NO_STAGE` for ops of the optimizer and those that are not executed"""
     start_us: NDArray[np.float64]
-    """[micro-batches, ops] of the graph; those of the optimizer start in the last one"""
+    """[micro-batches, ops] of `graph`; those of the optimizer start in the last one"""
     end_us: NDArray[np.float64]
-    """[micro-batches, ops] of the graph"""
+    """[micro-batches, ops] of `graph`"""
 
 
 class BatchSimulator:
     """Simulates batches of placements of one graph, with the tables of a stream's simulator; threads may share it."""
 
-    def __init__(self, tables: Tables, numbering: Numbering, cluster: Cluster, stream: Stream) -> None:
+    def __init__(
+        self,
+        graph: ComputationGraph,
+        costs: Costs,
+        tables: Tables,
+        numbering: Numbering,
+        cluster: Cluster,
+        stream: Stream,
+    ) -> None:
+        """`tables` and their `numbering` are those of the executed part of a graph, `graph` with `costs`."""
+        self._graph, self._costs = graph, costs
         self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
         self._scratches: deque[Scratch] = deque()
+
+    def with_recomputed(self, placement: NDArray[np.int32]) -> "BatchSimulator":
+        """The simulator of the graph in which what `placement` [groups] recomputes are ops of their own."""
+        number = np.argsort(self._numbering.ops)
+        group_of_op, phase = self._tables.placed_ops.group[number], self._tables.phase[number]
+        is_again = runs_again(self._tables, placement[self._tables.placed_ops.group])[number]
+        graph, costs = with_recomputed(self._graph, self._costs, phase, is_again, placement[group_of_op])
+        group_of_op = np.concatenate((group_of_op, group_of_op[is_again]))
+        stream = dataclasses.replace(self._stream, recompute=Recompute.NONE)
+        made = make_tables(graph, costs, self._cluster, group_of_op, stream)
+        return BatchSimulator(graph, costs, *made, self._cluster, stream)
 
     def prepared(self, placement: NDArray[np.int32]) -> Callable[[], float]:
         """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
@@ -87,6 +116,8 @@ class BatchSimulator:
             peak_bytes=peak_bytes,
             stages=stages,
             schedule=schedule,
+            graph=self._graph,
+            costs=self._costs,
             device_of_op=device_of_op,
             stage_of_op=stage_of_op,
             start_us=start_us,

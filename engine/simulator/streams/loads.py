@@ -2,11 +2,13 @@
 
 In the steady state of a stream each device and link does the work of one micro-batch a period, so the period is the
 greatest of their loads. A device's load is the time of its ops and its rests; the ops of the optimizer, which run once
-a batch, do not count. With `sender` and `host` it is also busy with transfers; with `bus` and `pair` a link's load is
-that of its transfers and rests; with `none` links are never busy.
+a batch, do not count; ops that run again before the backward pass count twice. With `sender` and `host` it is also busy
+with transfers; with `bus` and `pair` a link's load is that of its transfers and rests; with `none` links are never
+busy.
 
 Peaks of memory are estimates here: persistent bytes, what the backward pass needs of each micro-batch in flight, and
-the largest need of a single op. The time of a batch (loop.py) counts memory event by event.
+the largest need of a single op; where stages run again, what that needs of each, and what it makes of one. The time of
+a batch (loop.py) counts memory event by event.
 
 Source: Tarnawski et al.: Efficient algorithms for device placement of DNN graph operators, NeurIPS 2020, section 3, for
 the loads with `host`.
@@ -20,6 +22,7 @@ from engine.files.compiled import inlined
 from engine.graphs.graph import BACKWARD, FORWARD
 from engine.simulator.records import Scratch, Tables, entries_of_flow
 from engine.simulator.step_state import occupied_us, place_ops, reset_devices
+from engine.simulator.streams.again import note_again
 from engine.simulator.streams.stream import GPIPE_CODE, INFERENCE_CODE
 from engine.simulator.transfers import is_late
 
@@ -44,6 +47,11 @@ def period_us(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) ->
     stream.link_load_us[:] = 0.0
     stream.used_by[:] = 0
     stream.stashed_on[:] = 0
+    if tables.model[0].recomputes:
+        stream.remade_on[:] = 0
+        for op in range(len(tables.placed_ops)):
+            stream.part_of_op[op] = scratch.ops[op].device
+        note_again(tables, stream.part_of_op, stream.is_again)
     _add_ops(tables, scratch)
     for flow in range(len(tables.flows) - 1):
         _add_flow(tables, scratch, flow)
@@ -66,7 +74,8 @@ def _add_ops(tables: Tables, scratch: Scratch) -> None:
         stream.level_of_op[op] = 0
         if not is_late(tables, op):
             device = scratch.ops[op].device
-            stream.device_load_us[device] += occupied_us(tables, scratch, op, device)
+            again = tables.model[0].recomputes and stream.is_again[op]
+            stream.device_load_us[device] += occupied_us(tables, scratch, op, device) * (2.0 if again else 1.0)
 
 
 @inlined
@@ -113,8 +122,15 @@ def _note_use(tables: Tables, scratch: Scratch, flow: int, producer: int, consum
     is_remote = destination != device
     stream.level_of_op[consumer] = max(stream.level_of_op[consumer], stream.level_of_op[producer] + is_remote)
     bit = ONE << np.uint64(destination & (MOST_CONTIGUOUS - 1))
-    if phase == FORWARD and tables.phase[consumer] == BACKWARD:
-        stream.stashed_on[flow if is_remote else int(tables.root_of_flow[flow])] |= bit
+    buffer = flow if is_remote else int(tables.root_of_flow[flow])
+    if phase == FORWARD and tables.model[0].recomputes:
+        if tables.phase[consumer] == BACKWARD or stream.is_again[consumer]:
+            if stream.is_again[producer] and not is_remote:
+                stream.remade_on[buffer] |= bit
+            else:
+                stream.stashed_on[buffer] |= bit
+    elif phase == FORWARD and tables.phase[consumer] == BACKWARD:
+        stream.stashed_on[buffer] |= bit
     if is_remote and phase == tables.phase[consumer]:
         stream.used_by[2 * device + (phase == BACKWARD)] |= bit
 
@@ -146,11 +162,15 @@ def _estimate_peaks(tables: Tables, scratch: Scratch) -> None:
     """Write what each device may hold at once: see the head of this file."""
     stream = scratch.stream
     deepest = _note_levels(tables, scratch)
-    _add_stashed(tables, scratch)
+    _add_stashed(tables, scratch, stream.stashed_on)
     for device in range(len(scratch.devices)):
         state, behind = scratch.devices[device], max(0, deepest - stream.first_level[device] + 1)
         state.peak_bytes = state.level_bytes + stream.largest_bytes[device]
         state.peak_bytes += _in_flight(tables, behind) * stream.stashed_bytes[device]
+    if tables.model[0].recomputes:
+        _add_stashed(tables, scratch, stream.remade_on)
+        for device in range(len(scratch.devices)):
+            scratch.devices[device].peak_bytes += stream.stashed_bytes[device]
 
 
 @inlined
@@ -169,12 +189,12 @@ def _note_levels(tables: Tables, scratch: Scratch) -> int:
 
 
 @inlined
-def _add_stashed(tables: Tables, scratch: Scratch) -> None:
-    """Add up what the backward pass needs again on each device: outputs where they are made, copies elsewhere."""
+def _add_stashed(tables: Tables, scratch: Scratch, needed_on: NDArray[np.uint64]) -> None:
+    """Add up what the backward pass needs, `needed_on` [flows + 1]: outputs where they are made, copies elsewhere."""
     stream = scratch.stream
     stream.stashed_bytes[:] = 0
     for flow in range(len(tables.flows) - 1):
-        stashed = stream.stashed_on[flow]
+        stashed = needed_on[flow]
         if stashed == 0:
             continue
         own = int(scratch.ops[tables.flows[flow].producer].device)

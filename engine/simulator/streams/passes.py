@@ -6,6 +6,7 @@ from engine.errors import SettingsError
 from engine.graphs.graph import BACKWARD, ComputationGraph
 from engine.graphs.phases import phases_of_graph
 from engine.simulator.streams.loads import MOST_CONTIGUOUS
+from engine.simulator.streams.recompute import require_no_loops
 from engine.simulator.streams.stream import Pipeline, Stream
 from engine.simulator.topology import topological_order
 
@@ -33,6 +34,8 @@ def require_stream(graph: ComputationGraph, stream: Stream) -> None:
             allowed=f"at most {MOST_SIMULATED:,} ops and edges together, here {MOST_SIMULATED // size} micro-batches",
             field="micro_batches",
         )
+    if stream.recomputes:
+        require_no_loops(graph)
     trains, asks = has_backward_pass(graph), stream.pipeline is not Pipeline.INFERENCE
     if trains == asks:
         return

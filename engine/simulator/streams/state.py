@@ -79,6 +79,12 @@ class StreamState(NamedTuple):
     """[devices] what the backward pass needs again there of a micro-batch"""
     stashed_on: NDArray[np.uint64]
     """[flows + 1] devices on which the backward pass needs the flow's buffer, one bit a device"""
+    part_of_op: NDArray[np.int32]
+    """[ops] the device of each; [0] unless stages run again"""
+    is_again: NDArray[np.bool_]
+    """[ops] whether each runs again before the backward pass; [0] likewise"""
+    remade_on: NDArray[np.uint64]
+    """[flows + 1] devices on which the backward pass needs the flow's buffer as it is made again; [0] likewise"""
 
 
 @inlined
@@ -103,4 +109,7 @@ def borrow_stream(stream: StreamState) -> StreamState:
         borrowed(stream.largest_bytes),
         borrowed(stream.stashed_bytes),
         borrowed(stream.stashed_on),
+        borrowed(stream.part_of_op),
+        borrowed(stream.is_again),
+        borrowed(stream.remade_on),
     )

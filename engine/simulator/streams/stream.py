@@ -31,6 +31,15 @@ class Pipeline(StrEnum):
     """forward passes alone, one micro-batch behind the other"""
 
 
+class Recompute(StrEnum):
+    """What of the forward pass runs again before the backward pass, so that it need not be held until then."""
+
+    NONE = "none"
+    """nothing: the backward pass finds what it needs"""
+    STAGES = "stages"
+    """what the backward pass needs of each stage, from what the stage was given (Chen et al. 2016)"""
+
+
 GPIPE_CODE, ONE_F_ONE_B_CODE, INTERLEAVED_CODE, INFERENCE_CODE = range(4)
 PIPELINE_CODES = {
     Pipeline.GPIPE: GPIPE_CODE,
@@ -49,6 +58,8 @@ class Stream:
     pipeline: Pipeline
     contiguous: bool = False
     """whether the groups of each device must be an interval of an order in which a pass can run"""
+    recompute: Recompute = Recompute.NONE
+    """what of the forward pass runs again before the backward pass"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.micro_batches <= MOST_MICRO_BATCHES:
@@ -58,26 +69,37 @@ class Stream:
                 allowed=f"1 to {MOST_MICRO_BATCHES}",
                 field="micro_batches",
             )
+        if self.recomputes and self.pipeline is Pipeline.INFERENCE:
+            what = "inference has no backward pass for which a stage could run again"
+            raise SettingsError(what, where="recompute", allowed=str(Recompute.NONE), field="recompute")
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether stages run again before their backward pass."""
+        return self.recompute is Recompute.STAGES
 
     def to_json(self) -> dict[str, Json]:
-        """The field `stream` of requests and reports."""
+        """The field `stream` of requests and reports; `recompute` is there where something is."""
         return {
             "micro_batches": self.micro_batches,
             "pipeline": str(self.pipeline),
             "contiguous": self.contiguous,
+            **({"recompute": str(self.recompute)} if self.recomputes else {}),
         }
 
     @staticmethod
     def from_json(value: Json) -> "Stream":
         """The inverse of `to_json`. Raises SettingsError."""
-        if not isinstance(value, dict) or value.keys() != {"micro_batches", "pipeline", "contiguous"}:
-            raise SettingsError("an unknown form", where="stream", allowed="micro_batches, pipeline and contiguous")
+        if not isinstance(value, dict) or value.keys() - {"recompute"} != {"micro_batches", "pipeline", "contiguous"}:
+            allowed = "micro_batches, pipeline, contiguous, and perhaps recompute"
+            raise SettingsError("an unknown form", where="stream", allowed=allowed)
         micro_batches, contiguous = value["micro_batches"], value["contiguous"]
         if not isinstance(micro_batches, int) or isinstance(micro_batches, bool) or not isinstance(contiguous, bool):
             raise SettingsError(
                 "a field of another type", where="stream", allowed="an integer micro_batches, true or false contiguous"
             )
-        return Stream(micro_batches, pipeline_of(str(value["pipeline"])), contiguous)
+        recompute = recompute_of(str(value.get("recompute", Recompute.NONE)))
+        return Stream(micro_batches, pipeline_of(str(value["pipeline"])), contiguous, recompute)
 
 
 def is_contiguous(stream: Stream | None) -> bool:
@@ -90,3 +112,12 @@ def pipeline_of(word: str) -> Pipeline:
     if word not in list(Pipeline):
         raise SettingsError(f"{word!r} is not known", where="pipeline", allowed=", ".join(Pipeline), field="pipeline")
     return Pipeline(word)
+
+
+def recompute_of(word: str) -> Recompute:
+    """What a word says of recomputation. Raises SettingsError."""
+    if word not in list(Recompute):
+        raise SettingsError(
+            f"{word!r} is not known", where="recompute", allowed=", ".join(Recompute), field="recompute"
+        )
+    return Recompute(word)

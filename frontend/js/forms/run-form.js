@@ -78,7 +78,7 @@ function showMethod(form) {
  * @param {HTMLFormElement} form
  */
 function showStream(form) {
-  for (const name of ["micro_batches", "pipeline", "contiguous"]) {
+  for (const name of ["micro_batches", "pipeline", "contiguous", "recompute"]) {
     const input = field(form, name);
     if (input) {
       input.disabled = !isForStream(form);

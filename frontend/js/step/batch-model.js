@@ -12,7 +12,7 @@ import { counted, formatShare, formatTime } from "../ui/format.js";
  * @property {number} end_us
  *
  * @typedef {object} StreamBatch the content of `blocks.json`, as docs/formats/explanations.md describes it
- * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, note?: string }} stream
+ * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, recompute?: string, note?: string }} stream
  * @property {string[]} devices
  * @property {number} batch_time_us
  * @property {number} period_us

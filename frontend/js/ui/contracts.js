@@ -91,7 +91,7 @@
  * @property {Verdict} [verdict]
  * @property {string} [prefer] `fastest` or `simplest=1%`
  * @property {SimplestPlacement | null} [simplest] null: no placement fits
- * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, note?: string }} [stream] only of a run for the
+ * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, recompute?: string, note?: string }} [stream] only of a run for the
  *   throughput of a stream, as all that follows; its `step_time_us` is the period
  * @property {number} [period_us]
  * @property {number} [batch_time_us]

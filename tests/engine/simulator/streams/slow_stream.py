@@ -8,9 +8,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.streams.batch import SimulatedBatch
+from engine.simulator.streams.stages import NO_STAGE
 
 Task = tuple[int, int]
 """micro-batch, op"""
@@ -271,3 +275,15 @@ class SlowBatch:
             elif self.device[target] == self.device[op]:
                 ends.append(self.end[micro, target])
         return ends + [one.end_us for one in self.sent if (one.micro, one.op, one.output) == (micro, op, output)]
+
+
+def slow_twin_of(batch: SimulatedBatch, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> SlowBatch:
+    """The twin of `batch`, whose ops are those of `graph`: it has run in the order of the same blocks."""
+    micro_batches, device = len(batch.start_us), batch.device_of_op
+    blocks: list[list[list[Task]]] = [[] for _ in cluster.devices]
+    for at, stage, micro in zip(batch.schedule.device, batch.schedule.stage, batch.schedule.micro, strict=True):
+        blocks[at].append([(int(micro), int(op)) for op in np.flatnonzero(batch.stage_of_op == stage)])
+    late = batch.stage_of_op == NO_STAGE
+    for at in range(len(cluster.devices)):
+        blocks[at].append([(micro_batches - 1, op) for op in np.flatnonzero(late & (device == at)).tolist()])
+    return SlowBatch(graph, costs, cluster, device.tolist(), late.tolist(), blocks, micro_batches).run()

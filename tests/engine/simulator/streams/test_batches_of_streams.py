@@ -12,11 +12,10 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER, ComputationGraph
 from engine.simulator import Simulator
 from engine.simulator.streams.schedule import NOT_IN_TURNS
-from engine.simulator.streams.stages import NO_STAGE
 from engine.simulator.streams.stream import Pipeline, Stream
 from tests.engine.simulator.cases import Case, Op, cases, cluster_of, graph_of
 from tests.engine.simulator.streams.drawn_batches import drawn_batch
-from tests.engine.simulator.streams.slow_stream import SlowBatch, Task
+from tests.engine.simulator.streams.slow_stream import slow_twin_of
 
 DRAWN = 1000
 STASHED, WEIGHTS = 1000, 7
@@ -167,17 +166,7 @@ def test_batches_are_the_slow_twins() -> None:
         graph, costs, cluster, stream, placement = drawn_batch(np.random.default_rng(seed))
         batch = Simulator(graph, costs, cluster, stream=stream).batch(placement)
         several += stream.micro_batches > 1 and len(batch.stages) > 2
-        blocks: list[list[list[Task]]] = [[] for _ in cluster.devices]
-        for device, stage, micro in zip(batch.schedule.device, batch.schedule.stage, batch.schedule.micro, strict=True):
-            tasks = [(int(micro), int(op)) for op in np.flatnonzero(batch.stage_of_op == stage)]
-            blocks[device].append(tasks)
-        late = batch.stage_of_op == NO_STAGE
-        for op in np.flatnonzero(late).tolist():
-            blocks[placement[op]].append([])
-        for device in range(len(cluster.devices)):
-            here = np.flatnonzero(late & (placement == device)).tolist()
-            blocks[device].append([(stream.micro_batches - 1, op) for op in here])
-        twin = SlowBatch(graph, costs, cluster, placement.tolist(), late.tolist(), blocks, stream.micro_batches).run()
+        twin = slow_twin_of(batch, graph, costs, cluster)
         assert batch.batch_time_us == pytest.approx(twin.batch_us, rel=1e-9), seed
         for (micro, op), start in twin.start.items():
             assert batch.start_us[micro, op] == pytest.approx(start, rel=1e-9), (seed, micro, op)
