@@ -111,9 +111,11 @@ class RunContext:
     def is_over(self, should_stop: ShouldStop) -> bool:
         """Whether the budget is spent, the best is proven optimal or a stop is requested.
 
-        A stop counts only after the first evaluation.
+        A stop counts only after the first evaluation. In a stream a proven period does not end a search: a batch may
+        still be shorter.
         """
-        over = self.ledger.spent or self.ledger.is_proven
+        judged_otherwise = self.ledger.good is not None and self.ledger.good.judges_otherwise
+        over = self.ledger.spent or (self.ledger.is_proven and not judged_otherwise)
         return over or (self.ledger.best_placement is not None and should_stop())
 
     def settle(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:

@@ -13,6 +13,8 @@ class GoodBatches(GoodPlacements):
     A batch takes at least as many periods as it has micro-batches: what can then not be kept is not simulated.
     """
 
+    judges_otherwise = True
+
     def __init__(
         self, class_of_device: NDArray[np.int32], simulator: Simulator, memory_bytes: NDArray[np.int64]
     ) -> None:

@@ -20,6 +20,9 @@ class GoodPlacements:
     it keeps the best, of equally good ones the first.
     """
 
+    judges_otherwise = False
+    """whether it compares placements by another figure than the one that the ledger makes small"""
+
     def __init__(self, class_of_device: NDArray[np.int32]) -> None:
         """`class_of_device` [devices]: devices of one class are interchangeable."""
         self._class_of_device = class_of_device

@@ -1,12 +1,15 @@
 """Bytes that every placement needs: what can be refused before a search, with the ops that need them.
 
-Two floors, neither of which any placement goes below:
+Three floors, none of which any placement goes below:
 
 - a unit, ops that share a device in every placement, holds its variables, constants and fed inputs, and the most that
   one of its ops needs while it runs: its inputs, its outputs, its temporaries; that must fit one of the devices where
   the unit may be;
+- in a stream with contiguous stages the same holds for groups that no stages can part;
 - the variables, constants and fed inputs of all ops together must fit all devices together.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +18,10 @@ from engine.clusters.cluster import Cluster, MemoryModel
 from engine.errors import InfeasibleError, shortened
 from engine.graphs.colocation import colocation_classes
 from engine.number_words import bytes_words
+from engine.problem.inseparable import inseparable_groups
 from engine.problem.problem import PlacementProblem
 from engine.simulator.bound import bytes_on_one_device
+from engine.simulator.streams.stream import is_contiguous
 
 OPS_NAMED = 3
 
@@ -27,18 +32,44 @@ def require_room(problem: PlacementProblem, *, units_are_groups: bool) -> None:
     `units_are_groups`: whether a person fixed the groups, so that other groups could be smaller.
     """
     _require_room_for_what_stays(problem)
-    needed = _least_bytes(problem, problem.simulator.group_of_op)
-    room = np.where(problem.allowed, problem.memory_bytes, 0).max(axis=1)
+    _require_room_for_units(
+        problem,
+        np.arange(problem.group_count),
+        "that share a device",
+        lambda ops, room: _advice(problem, ops, room, units_are_groups=units_are_groups),
+    )
+    if is_contiguous(problem.stream):
+        _require_room_for_units(
+            problem, inseparable_groups(problem), "that no contiguous stages can part", _advice_for_stages
+        )
+
+
+def _require_room_for_units(
+    problem: PlacementProblem,
+    unit_of_group: NDArray[np.integer],
+    why: str,
+    advice: Callable[[NDArray[np.int64], int], str],
+) -> None:
+    """Raise InfeasibleError where a unit fits no device; `advice` gets its ops and the room of the best device."""
+    unit_of_op = unit_of_group[problem.simulator.group_of_op].astype(np.int32)
+    needed = _least_bytes(problem, unit_of_op)
+    allowed = np.ones((len(needed), problem.device_count), dtype=bool)
+    np.logical_and.at(allowed, unit_of_group, problem.allowed)
+    room = np.where(allowed, problem.memory_bytes, 0).max(axis=1)
     missing = needed - room
     worst = int(missing.argmax())
     if missing[worst] <= 0:
         return
-    ops = np.flatnonzero(problem.simulator.group_of_op == worst)
+    ops = np.flatnonzero(unit_of_op == worst)
     raise InfeasibleError(
-        f"{_ops_words(problem, ops)} at least {bytes_words(int(needed[worst]))}, more than the "
+        f"{_ops_words(problem, ops, why)} at least {bytes_words(int(needed[worst]))}, more than the "
         f"{bytes_words(int(room[worst]))} of any device where {'they' if len(ops) > 1 else 'it'} may be",
-        advice=_advice(problem, ops, int(room[worst]), units_are_groups=units_are_groups),
+        advice=advice(ops, int(room[worst])),
     )
+
+
+def _advice_for_stages(_ops: NDArray[np.int64], _room: int) -> str:
+    return "use a larger device or a smaller micro-batch, or do without contiguous stages"
 
 
 def _require_room_for_what_stays(problem: PlacementProblem) -> None:
@@ -75,14 +106,14 @@ def _least_bytes(problem: PlacementProblem, unit_of_op: NDArray[np.int32]) -> ND
     return np.asarray(of_parts[first_op], dtype=np.int64)
 
 
-def _ops_words(problem: PlacementProblem, ops: NDArray[np.int64]) -> str:
+def _ops_words(problem: PlacementProblem, ops: NDArray[np.int64], why: str) -> str:
     """The subject of the sentence, the ops with the most bytes named first."""
     costs = problem.simulator.executed_costs
     heaviest = ops[np.argsort(-(costs.kept_bytes() + costs.new_bytes_of_op())[ops], kind="stable")]
     names = ", ".join(shortened(problem.graph.op_names[op]) for op in heaviest[:OPS_NAMED].tolist())
     if len(ops) == 1:
         return f"{names} needs"
-    return f"{len(ops):,} ops that share a device ({names}{', …' if len(ops) > OPS_NAMED else ''}) need"
+    return f"{len(ops):,} ops {why} ({names}{', …' if len(ops) > OPS_NAMED else ''}) need"
 
 
 def _advice(problem: PlacementProblem, ops: NDArray[np.int64], room: int, *, units_are_groups: bool) -> str:

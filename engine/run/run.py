@@ -38,7 +38,7 @@ from engine.run.problem import RunProblem
 from engine.run.report import Choose, RunReport
 from engine.run.request import TRIVIAL_BASELINES, RunRequest
 from engine.search.symmetry import interchangeable_devices
-from engine.simulator.streams.stream import is_contiguous
+from engine.simulator.streams.stream import Pipeline, Stream, is_contiguous
 
 
 class Run:
@@ -226,7 +226,7 @@ class Run:
             verdict: Any = report["verdict"]
             raise InfeasibleError(
                 f"no batch fits in memory ({self._problem.ledger.used:,} placements searched): {verdict['sentence']}",
-                advice="use more or larger devices, or fewer or smaller micro-batches",
+                advice=_advice_for_batches(self._problem.stream),
             )
         if self._problem.ledger.best_step_time_us is None:
             raise InfeasibleError(
@@ -241,3 +241,9 @@ class Run:
         if self._problem.ledger.spent:
             return f"{advice}, or allow more evaluations"
         return advice if self._request.method == "auto" else f"{advice}, or the method auto, which searches longer"
+
+
+def _advice_for_batches(stream: Stream) -> str:
+    """What may help where no batch fits."""
+    again = "" if stream.recomputes or stream.pipeline is Pipeline.INFERENCE else "recomputation, "
+    return f"use more or larger devices, {again}or fewer or smaller micro-batches"

@@ -159,7 +159,7 @@ class _Search:
         if ledger.budget.seconds is not None and now - self._sign_seconds >= SECONDS_BETWEEN_SIGNS:
             self._sign_seconds = now
             self._report()
-        return self._problem.context.is_over(self._should_stop)
+        return ledger.is_proven or self._problem.context.is_over(self._should_stop)
 
     def _prove(self, bound_us: float) -> None:
         """Let the ledger keep the bound: no placement beats both it and the best one."""

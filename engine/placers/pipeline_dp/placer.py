@@ -8,6 +8,7 @@ training step keeps together: see problem_units.py.
 The answer is exact for the loads that a stage has by itself: with equal links and `host`, `bus` or `none`, and where
 memory is that of persistent bytes. Otherwise the programme promises what no split can beat, and splits are evaluated
 from the best promise on, until the best evaluated one beats all promises that are left or `most_splits` are evaluated.
+Where stages must be contiguous, the ledger keeps the least promise that is left as a bound that no placement beats.
 
 Where there are more than `most_ideals`, it divides linear orders instead, a depth-first and a breadth-first one and the
 one of the groups' numbers, and says so. Deviations: devices of one class are those of equal kind, memory and allowed
@@ -93,6 +94,10 @@ class _Search:
         """number of placements"""
         self._best_us = np.inf
         """the best true period so far"""
+        self._left_us = np.inf
+        """the least promise of the splits of the last family that were not looked at"""
+        self._tried_all_devices = True
+        """whether each split was evaluated on all devices that make a difference"""
 
     def run(self) -> None:
         """Linear orders first, whose best bounds all others; then all ideals, if they are few enough."""
@@ -110,8 +115,15 @@ class _Search:
             self._divide(likely, family, np.inf, 1)
         if not self._is_over():
             has_room |= self._divide(units, family, self._best_us, self._settings.most_splits)
+            self._prove(is_whole=ideals is not None)
         if not has_room and self._best_us == np.inf and not self._is_over():
             self._divide_without_room()
+
+    def _prove(self, *, is_whole: bool) -> None:
+        """Let the ledger keep what no placement beats, if the splits of all ideals were gone through."""
+        is_whole &= self._states.are_all and self._tried_all_devices and self._split.has_all_placements
+        if is_whole and self._best_us < np.inf:
+            self._problem.ledger.prove(min(self._best_us, self._left_us))
 
     def _ideals(self) -> Ideals | None:
         """All ideals, or None if there are too many, which it reports."""
@@ -125,6 +137,7 @@ class _Search:
         """Evaluate the best splits up to a period of `most_us`; returns whether there is one."""
         periods = least_periods(units, ideals, self._states, self._is_over, most_us)
         if periods is None:
+            self._left_us = 0.0
             return self._best_us < np.inf
         self._evaluate(periods, most_splits)
         return periods.best_us < np.inf
@@ -141,11 +154,13 @@ class _Search:
         """Evaluate the splits that `periods` promises, at most `most_splits`, until none can be better."""
         answers = PromisedSplits(periods, self._true_period_us, self._is_over, most_splits, self._best_us)
         answers.walk()
-        self._best_us = answers.best_us
+        self._best_us, self._left_us = answers.best_us, answers.left_us
 
     def _true_period_us(self, stages: Sequence[SplitStage]) -> float:
         """Evaluate a split on all devices that make a difference, and return the best period."""
-        placements = [each for each in self._placements(stages) if self._split.is_contiguous(each)]
+        every = self._placements(stages)
+        placements = [each for each in every if self._split.is_contiguous(each)]
+        self._tried_all_devices &= len(every) < MOST_EXCHANGES and len(placements) <= self._problem.ledger.remaining
         placements = placements[: self._problem.ledger.remaining]
         if not placements:
             return np.inf

@@ -11,6 +11,9 @@ Rules, for the devices of the groups:
   may share a device; if there is none, it goes to the allowed device with most memory left, since no micro-batch
   needs it.
 
+Where stages run again before their backward pass, a group counts with what runs again wherever it is; likely loads
+count what runs again where all is on one device.
+
 Where links differ, a stage's transfers are taken for those on the best links of its class of devices, which no
 placement can beat, or for those on links between the best and the worst. With `sender` they are counted once for all
 devices that take an output, with `pair` spread over all channels; what is evaluated counts them as they are.
@@ -33,10 +36,9 @@ from engine.graphs.phases import phases_of_graph
 from engine.placers.pipeline_dp.joining import cycles_joined, idle_joined
 from engine.placers.pipeline_dp.units import StageUnits
 from engine.problem import PlacementProblem
+from engine.problem.inseparable import NO_UNIT, joined_by_cycles, pairs_of_passes
 from engine.simulator.executed import executed_part
 from engine.simulator.topology import topological_order
-
-NO_UNIT = -1
 
 
 class LinkEstimate(Enum):
@@ -59,6 +61,8 @@ class SplitProblem:
     """with the loads that no placement can beat"""
     likely: StageUnits | None
     """the same with likely loads; None where they are no different"""
+    has_all_placements: bool
+    """whether every contiguous placement that fits is a split of `units`, for what concerns the period"""
     passes: tuple[NDArray[np.int64], NDArray[np.int64]]
     """pairs of groups [pairs, 2] between which data of the forward, and of the backward pass flow"""
 
@@ -95,14 +99,15 @@ def split_problem(problem: PlacementProblem, *, mirrored: bool = False) -> Split
     phase = phases_of_graph(graph, topological_order(graph))
     group_of_op = problem.grouping.group_of_op
     class_of_device = _classes(problem)
-    passes = (_pairs(graph, group_of_op, phase == FORWARD), _pairs(graph, group_of_op, phase == BACKWARD))
+    passes = pairs_of_passes(graph, phase, group_of_op)
     has_forward = np.bincount(group_of_op, phase == FORWARD, problem.group_count) > 0
     before = _before(passes, has_forward & (not mirrored))
     best = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.BEST, before)
     likely = _of_groups(problem, graph, costs, phase, class_of_device, LinkEstimate.MEAN, before)
     shares = _with_optimizer(problem, phase)
+    joins_none = bool((shares == np.arange(len(shares))).all())
     both_ways = problem.stream is not None and problem.stream.contiguous
-    shares = _in_cycles(passes if both_ways else passes[:1], shares)
+    shares = joined_by_cycles(passes if both_ways else passes[:1], shares)
     in_units = shares != NO_UNIT
     unit_of_group = np.full(problem.group_count, NO_UNIT, dtype=np.int32)
     unit_of_group[in_units] = np.unique(shares[in_units], return_inverse=True)[1]
@@ -114,10 +119,12 @@ def split_problem(problem: PlacementProblem, *, mirrored: bool = False) -> Split
     if np.isinf(units.time_us).all(axis=0).any():
         raise InfeasibleError("groups that must share a device in a contiguous split may not", where="pipeline_dp")
     likely = _of_units(likely, unit_of_group)
-    same = all(
-        np.array_equal(getattr(units, name), getattr(likely, name)) for name in ("send_us", "receive_us", "channel_us")
-    )
-    return SplitProblem(problem, class_of_device, unit_of_group, units, None if same else likely, passes)
+    loads = ("time_us", "send_us", "receive_us", "channel_us")
+    same = all(np.array_equal(getattr(units, name), getattr(likely, name)) for name in loads)
+    all_fit_one = costs.kept_bytes().sum() <= problem.memory_bytes.min()
+    has_backward = np.bincount(group_of_op, phase == BACKWARD, problem.group_count) > 0
+    has_all = both_ways and not mirrored and bool((has_forward | ~has_backward).all() and (joins_none or all_fit_one))
+    return SplitProblem(problem, class_of_device, unit_of_group, units, None if same else likely, has_all, passes)
 
 
 def _classes(problem: PlacementProblem) -> NDArray[np.int32]:
@@ -129,13 +136,6 @@ def _classes(problem: PlacementProblem) -> NDArray[np.int32]:
     return np.array([numbers.setdefault(look, len(numbers)) for look in looks], dtype=np.int32)
 
 
-def _pairs(graph: ComputationGraph, group_of_op: NDArray[np.int32], is_inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """[pairs, 2] groups joined by an edge between two of the ops `is_inside` [ops]."""
-    inside = is_inside[graph.edge_source] & is_inside[graph.edge_target]
-    ends = [group_of_op[graph.edge_source[inside]], group_of_op[graph.edge_target[inside]]]
-    return distinct(np.stack(ends, axis=1)).astype(np.int64)
-
-
 def _before(passes: tuple[NDArray[np.int64], NDArray[np.int64]], carries_along: NDArray[np.bool_]) -> NDArray[np.int64]:
     """[pairs, 2] groups of which the first comes before the second: see the head of this file.
 
@@ -144,18 +144,6 @@ def _before(passes: tuple[NDArray[np.int64], NDArray[np.int64]], carries_along: 
     forward, backward = passes
     turned = backward[~carries_along[backward].all(axis=1)][:, ::-1]
     return np.concatenate((forward, turned))
-
-
-def _in_cycles(passes: Sequence[NDArray[np.int64]], shares: NDArray[np.int32]) -> NDArray[np.int32]:
-    """[groups] `shares` with one number for all groups that are joined by cycles of a pass, or of what is joined."""
-    has_unit = shares != NO_UNIT
-    count = 0
-    joined = shares.copy()
-    while (left := len(np.unique(joined[has_unit]))) != count:
-        count = left
-        for pairs in passes:
-            joined[has_unit] = strong_components(joined[pairs], len(shares))[joined[has_unit]]
-    return joined
 
 
 def _with_optimizer(problem: PlacementProblem, phase: NDArray[np.uint8]) -> NDArray[np.int32]:
@@ -202,6 +190,7 @@ def _of_groups(
     """Each group as a unit, those of the optimizer too."""
     group_of_op, groups = problem.grouping.group_of_op, problem.group_count
     _, devices = np.unique(class_of_device, return_index=True)
+    is_again = problem.simulator.runs_again(group_of_op if links == LinkEstimate.BEST else np.zeros_like(group_of_op))
     flows = _flows(graph, costs, phase)
     consumer = group_of_op[graph.edge_target[flows.edges]]
     uses = np.unique(np.stack([flows.flow_of_edge, consumer], axis=1), axis=0)
@@ -211,7 +200,7 @@ def _of_groups(
     send_us, receive_us, channel_us = (np.array(part) for part in zip(*loads, strict=True))
     return StageUnits(
         before=before.astype(np.int32),
-        time_us=np.array([_times(problem, costs, phase, device) for device in devices.tolist()]),
+        time_us=np.array([_times(problem, costs, phase, is_again, device) for device in devices.tolist()]),
         kept_bytes=np.bincount(group_of_op, costs.kept_bytes(), groups).astype(np.int64),
         producer=group_of_op[flows.producer].astype(np.int32),
         consumer_offset=np.concatenate(([0], np.cumsum(counts))),
@@ -224,10 +213,13 @@ def _of_groups(
     )
 
 
-def _times(problem: PlacementProblem, costs: Costs, phase: NDArray[np.uint8], device: int) -> NDArray[np.float64]:
+def _times(
+    problem: PlacementProblem, costs: Costs, phase: NDArray[np.uint8], is_again: NDArray[np.bool_], device: int
+) -> NDArray[np.float64]:
     """[groups] the time of each group's ops on `device`, rests included; infinite where the group may not go."""
     times = np.nan_to_num(problem.op_time_us[device])
     busy = times + np.where(times > 0, problem.cluster.op_rests_us[device] * costs.rests_of_op(), 0.0)
+    busy = np.where(is_again, 2.0 * busy, busy)
     of_group = np.bincount(problem.grouping.group_of_op, np.where(phase == OPTIMIZER, 0.0, busy), problem.group_count)
     return np.where(problem.allowed[:, device], of_group, np.inf)
 

@@ -33,6 +33,8 @@ class PromisedSplits:
     """how many are evaluated at most"""
     best_us: float = np.inf
     """the best true period so far"""
+    left_us: float = np.inf
+    """the least promise of the splits that may be better and were not looked at"""
     _scratch: StageScratch = field(init=False)
     _evaluated: int = field(init=False, default=0)
 
@@ -55,7 +57,10 @@ class PromisedSplits:
             self._evaluated += 1
             return
         for promised_us, smaller, move, load_us in list(self._choices(whole, state, least_us)):
-            if self._evaluated == self.most_splits or self.is_over() or not self._may_be_better(promised_us):
+            if not self._may_be_better(promised_us):
+                return
+            if self._evaluated == self.most_splits or self.is_over():
+                self.left_us = min(self.left_us, promised_us)
                 return
             device_class = int(self.periods.states.device_class[move])
             stage = SplitStage(self.periods.ideals.units_between(smaller, whole), device_class)

@@ -21,6 +21,7 @@ from engine.problem import PlacementProblem
 from tests.engine.placers.drawn_pipelines import drawn_pipeline, every_placement
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.simulator.slow_loads import slow_period_us, slowly_contiguous
+from tests.engine.simulator.streams.drawn_streams import drawn_problem
 
 GRAPHS_A_CONTENTION = 200
 
@@ -257,3 +258,28 @@ def test_prefixes_of_orders_are_ideals() -> None:
         some = prefixes(orders, units)
         assert {int(words[0]) for words in some.bits} <= expected
         assert some.bits[0, 0] == 0 and some.units_between(0, some.count - 1).tolist() == list(range(units))
+
+
+@pytest.mark.parametrize("most_splits", [1, 300])
+def test_what_it_proves_no_contiguous_placement_beats(most_splits: int) -> None:
+    """Groups of any phases too, such as those of the backward pass alone."""
+    problems = [drawn(seed, contention) for contention in Contention for seed in range(60)]
+    for seed in range(300):
+        drawn_here = drawn_problem(seed)
+        assert drawn_here.stream is not None
+        stream = dataclasses.replace(drawn_here.stream, contiguous=True)
+        problems.append(dataclasses.replace(drawn_here, stream=stream))
+    proven = 0
+    for number, problem in enumerate(problems):
+        reached_us = found_us(problem, most_splits=most_splits)
+        bound_us = problem.ledger.lower_bound_us
+        if bound_us is not None:
+            assert bound_us <= optimum_us(problem) * (1 + 1e-9), number
+            proven += problem.ledger.is_proven and reached_us < np.inf
+    assert proven > len(problems) / 3
+
+
+def test_linear_orders_prove_nothing() -> None:
+    problem = drawn(0, Contention.HOST)
+    assert found_us(problem, most_ideals=2) < np.inf
+    assert problem.ledger.lower_bound_us is None

@@ -15,8 +15,10 @@ from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.grouping.levels import nested_groupings
 from engine.problem import PlacementProblem, RunContext
 from engine.problem.memory_floor import require_room
+from engine.simulator.streams.stream import Pipeline, Stream
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster
 from tests.engine.simulator.cases import Op, graph_of
+from tests.engine.simulator.streams.drawn_streams import problem_of_ops
 from tests.engine.small_runs import Heard, events_of
 
 FITS = [Op("a", time_us=5, outputs=[400]), Op("b", ["a"], time_us=5, outputs=[400]), Op("c", ["b"], time_us=5)]
@@ -145,3 +147,20 @@ def test_more_evaluations_are_advised_only_where_the_method_would_use_them() -> 
 def test_what_fits_is_not_refused() -> None:
     request = RunRequest(small_cluster(2, memory_bytes=1000, cpu=False), "random", Budget(20), 0)
     assert place(prepared(*FITS), request, lambda _: None, lambda: False)["feasible"]
+
+
+def test_groups_that_contiguous_stages_cannot_part_must_fit_one_device() -> None:
+    """The first group gives to the second one and takes from it, so data would come back to a device."""
+    ops = [Op("a", outputs=[8], persistent=300), Op("b", ["a"], 5.0, [8], persistent=800), Op("c", ["b"], 5.0)]
+    cluster = small_cluster(2, memory_bytes=1000, cpu=False)
+    for contiguous in (False, True):
+        alone = problem_of_ops(*graph_of(ops), cluster, Stream(2, Pipeline.INFERENCE, contiguous))
+        of_op = np.array([0, 1, 0], np.int32)
+        grouping = dataclasses.replace(alone.grouping, names=("ends", "middle"), group_of_op=of_op)
+        problem = dataclasses.replace(alone, grouping=grouping, allowed=np.ones((2, 2), dtype=bool))
+        if not contiguous:
+            require_room(problem, units_are_groups=False)
+            continue
+        words = r"3 ops that no contiguous stages can part \(b, a, c\) need at least .*do without contiguous stages"
+        with pytest.raises(InfeasibleError, match=words):
+            require_room(problem, units_are_groups=False)
