@@ -129,6 +129,7 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.policies.shipped:make_shipped_scope",
     ),
+    "stream_splits": Experiment("experiments.stream_splits.table:run", "half an hour"),
     "table1": Experiment("experiments.table1:run", "hours"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "verdicts": Experiment("experiments.verdicts:run", "half an hour"),

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from engine.graphs.colocation import DisjointSets
 from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.phases import phases_of_graph
 from engine.placers.pipeline_dp.device_states import states_of_devices
 from engine.placers.pipeline_dp.ideals import breadth_first_order, depth_first_order, prefixes
 from engine.placers.pipeline_dp.problem_units import split_problem
 from engine.placers.pipeline_dp.splitting import least_periods
 from engine.problem import PlacementProblem
+from engine.simulator.topology import topological_order
 
 LIGHT = 0.1
 """share of the middle output's bytes below which the output of a node without work ties nothing"""
@@ -27,7 +29,7 @@ LIGHT = 0.1
 
 def pipedream_us(problem: PlacementProblem) -> float:
     """The least period of the splits that PipeDream considers; infinite where none fits."""
-    split = split_problem(_tied(problem))
+    split = split_problem(tied(problem))
     units = split.units
     best_us = np.inf
     for order in (depth_first_order, breadth_first_order):
@@ -38,10 +40,10 @@ def pipedream_us(problem: PlacementProblem) -> float:
     return float(best_us)
 
 
-def _tied(problem: PlacementProblem) -> PlacementProblem:
+def tied(problem: PlacementProblem) -> PlacementProblem:
     """The problem with groups that consist of those of `problem` that PipeDream keeps together."""
     graph, group_of_op = problem.graph, problem.grouping.group_of_op
-    node_of_op = group_of_op.astype(np.int64) * 4 + graph.phase
+    node_of_op = group_of_op.astype(np.int64) * 4 + phases_of_graph(graph, topological_order(graph))
     ends = np.stack([node_of_op[graph.edge_source], node_of_op[graph.edge_target]], axis=1)
     ends = ends[~_is_light(problem)[graph.edge_source] & (ends[:, 0] != ends[:, 1])]
     sets = DisjointSets(problem.group_count)
