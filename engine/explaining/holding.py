@@ -1,6 +1,7 @@
 """What fills a device's memory at its peak: the bytes by class, and who holds them until when."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.passed_buffers import NOT_PASSED, passing_edges
-from engine.simulator.timeline import NO_OUTPUT, NOT_WAITED, Held, Timeline
+from engine.simulator.timeline import NO_OUTPUT, NOT_WAITED, Held, Holdings, MemoryCurve, Timeline
 from engine.simulator.topology import consumers_by_producer
 
 APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -53,23 +54,23 @@ class Peak:
     bytes_of_class: NDArray[np.int64]
     """[classes] their sum is the device's peak"""
     holdings: NDArray[np.int64]
-    """indices of the timeline's holdings there at that moment, the largest first"""
+    """indices of the holdings there at that moment, the largest first"""
 
 
-def class_of_holding(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def class_of_holding(holdings: Holdings, class_of_op: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """[holdings] the `ByteClass` of each; `class_of_op` [ops] is that of what an op holds during the whole step."""
-    held = timeline.holdings.held
-    classes = class_of_op[timeline.holdings.op]
+    held = holdings.held
+    classes = class_of_op[holdings.op]
     for kind, byte_class in CLASS_OF_HELD.items():
         classes[held == kind] = byte_class
     return classes
 
 
-def peaks_of(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> list[Peak]:
-    """[devices] what is held at the peak."""
-    holdings, classes = timeline.holdings, class_of_holding(timeline, class_of_op)
+def peaks_of(holdings: Holdings, curves: Sequence[MemoryCurve], class_of_op: NDArray[np.uint8]) -> list[Peak]:
+    """[devices] what is held at the peak; the `holdings` add up to the `curves` [devices]."""
+    classes = class_of_holding(holdings, class_of_op)
     peaks = []
-    for device, curve in enumerate(timeline.memory):
+    for device, curve in enumerate(curves):
         time_us = float(curve.time_us[curve.bytes.argmax()])
         there = np.flatnonzero(
             (holdings.device == device) & (holdings.start_us <= time_us) & (holdings.end_us > time_us)

@@ -249,8 +249,8 @@ class Session:
             chain=chain_of(timeline, self.cluster),
             idle=idle_of(timeline),
             slack_us=slack_of(timeline, simulator.executed),
-            class_of_holding=class_of_holding(timeline, self._class_of_op),
-            peaks=peaks_of(timeline, self._class_of_op),
+            class_of_holding=class_of_holding(timeline.holdings, self._class_of_op),
+            peaks=peaks_of(timeline.holdings, timeline.memory, self._class_of_op),
             holders=Holders(timeline, simulator.executed, simulator.executed_costs),
         )
 
@@ -263,7 +263,8 @@ class Session:
         require_small_batch(graph.op_count + graph.edge_count, stream.micro_batches)
         group_of_op = None if placement.is_split else self.prepared.grouping.group_of_op
         simulator = Simulator(graph, costs, cluster, group_of_op, stream)
-        return stream_blocks(simulator, placement.device_of_op if placement.is_split else placement.device_of_group)
+        devices = placement.device_of_op if placement.is_split else placement.device_of_group
+        return stream_blocks(simulator, devices, self.short_names.of_op, self._class_of_op)
 
     @cached_property
     def _group_graph(self) -> GroupGraph:

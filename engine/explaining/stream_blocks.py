@@ -4,6 +4,7 @@ Fill lasts until all devices that count have begun, drain from when the first of
 the steady state is between. A device counts whose load is at least a tenth of the greatest.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from engine.errors import LimitError
 from engine.events import Json
+from engine.explaining.stream_memory import memory_of_batch
 from engine.simulator import Simulator
 from engine.simulator.simulator import Loads
 from engine.simulator.streams.batch import SimulatedBatch
+from engine.simulator.streams.recompute import SUFFIX
 from engine.simulator.streams.stages import NO_STAGE
 
 MOST_BLOCKS = 4000
@@ -57,14 +60,19 @@ def require_small_batch(ops_and_edges: int, micro_batches: int) -> None:
         )
 
 
-def stream_blocks(simulator: Simulator, placement: NDArray[np.int32]) -> dict[str, Json]:
+def stream_blocks(
+    simulator: Simulator, placement: NDArray[np.int32], op_names: Sequence[str], class_of_op: NDArray[np.uint8]
+) -> dict[str, Json]:
     """The batch of `placement` [groups] as docs/formats/explanations.md describes it. Raises as `evaluate` does.
 
-    Raises LimitError where even the first and the last micro-batch have too many blocks.
+    `op_names` [ops] for people; `class_of_op` [ops] is the `ByteClass` of what each op holds always. Raises LimitError
+    where even the first and the last micro-batch have too many blocks.
     """
     stream = simulator.stream
     assert stream is not None, "blocks belong to a stream"
-    batch, loads = simulator.batch(placement), simulator.loads(placement)
+    (batch, memory), loads = simulator.batch_and_memory(placement), simulator.loads(placement)
+    names = [*op_names, *(op_names[op] + SUFFIX for op in batch.again.tolist())]
+    classes = np.concatenate((class_of_op, class_of_op[batch.again]))
     micros = shown_micro_batches(len(batch.stages), stream.micro_batches)
     is_late = (batch.stage_of_op == NO_STAGE) & (batch.costs.trips_of_op() > 0)
     all_blocks = blocks_of(batch, is_late, np.arange(stream.micro_batches))
@@ -84,6 +92,7 @@ def stream_blocks(simulator: Simulator, placement: NDArray[np.int32]) -> dict[st
         "peak_bytes": batch.peak_bytes.tolist(),
         "left_out": stream.micro_batches - len(micros),
         "blocks": shown.to_json(),
+        "memory": memory_of_batch(batch, memory, simulator.cluster.usable_bytes, names, classes),
     }
 
 

@@ -31,6 +31,7 @@ class _ExecutedStep:
     end_us: NDArray[np.float64]
     transfers: Transfers
     transfer_of_edge: NDArray[np.int64]
+    sent_us: NDArray[np.float64]
 
 
 def peaks_in_measured_order(
@@ -42,6 +43,7 @@ def peaks_in_measured_order(
     """
     part, costs_of_part = executed_part(graph, costs)
     start_us, end_us = _when(measured.ran, measured.ran.op, graph.op_count)
+    transfers = _measured_transfers(measured, timeline.transfers, end_us, cluster.device_count)
     step = _ExecutedStep(
         graph=part,
         costs=costs_of_part,
@@ -50,8 +52,9 @@ def peaks_in_measured_order(
         start_us=start_us,
         time_us=end_us - start_us,
         end_us=end_us,
-        transfers=_measured_transfers(measured, timeline.transfers, end_us, cluster.device_count),
+        transfers=transfers,
         transfer_of_edge=timeline.transfer_of_edge,
+        sent_us=transfers.end_us,
     )
     return [int(curve.bytes.max()) for curve in curves_of(holdings_of(step), cluster.device_count)]
 

@@ -1,6 +1,6 @@
 """What each device holds over a step, from when to when, and the curves of memory that the holdings add up to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ class ExecutedStep(Protocol):
     end_us: NDArray[np.float64]
     transfers: Transfers
     transfer_of_edge: NDArray[np.int64]
+    sent_us: NDArray[np.float64]
+    """[transfers] when each needs its output on the producer's device no more"""
 
 
 def holdings_of(step: "ExecutedStep") -> Holdings:
@@ -63,15 +65,20 @@ class _Collected:
         )
 
     def holdings(self) -> Holdings:
-        return Holdings(
-            held=np.concatenate([part.held for part in self._parts]),
-            op=np.concatenate([part.op for part in self._parts]),
-            output=np.concatenate([part.output for part in self._parts]),
-            device=np.concatenate([part.device for part in self._parts]),
-            start_us=np.concatenate([part.start_us for part in self._parts]),
-            end_us=np.concatenate([part.end_us for part in self._parts]),
-            bytes=np.concatenate([part.bytes for part in self._parts]),
-        )
+        return joined_holdings(self._parts)
+
+
+def joined_holdings(parts: Sequence[Holdings]) -> Holdings:
+    """All holdings of `parts`, of which there is one at least, in their order."""
+    return Holdings(
+        held=np.concatenate([part.held for part in parts]),
+        op=np.concatenate([part.op for part in parts]),
+        output=np.concatenate([part.output for part in parts]),
+        device=np.concatenate([part.device for part in parts]),
+        start_us=np.concatenate([part.start_us for part in parts]),
+        end_us=np.concatenate([part.end_us for part in parts]),
+        bytes=np.concatenate([part.bytes for part in parts]),
+    )
 
 
 def curves_of(holdings: Holdings, devices: int) -> tuple[MemoryCurve, ...]:
@@ -91,15 +98,22 @@ def curves_of(holdings: Holdings, devices: int) -> tuple[MemoryCurve, ...]:
 
 def full_holdings(step: ExecutedStep) -> Holdings:
     """The holdings of the memory model `full`."""
+    return joined_holdings([persistent_holdings(step), passing_holdings(step)])
+
+
+def passing_holdings(step: ExecutedStep, kept_until_us: NDArray[np.float64] | None = None) -> Holdings:
+    """What the memory model `full` holds for a part of the step: temporaries, outputs and copies.
+
+    No output is freed before `kept_until_us` [all outputs].
+    """
     ops, device = np.arange(step.graph.op_count), step.device_of_op
-    from_the_start, for_ever = np.zeros(len(ops)), np.full(len(ops), np.inf)
     collected = _Collected()
-    collected.add(Held.PERSISTENT, ops, NO_OUTPUT, device, from_the_start, for_ever, step.costs.kept_bytes())
     collected.add(Held.TEMPORARY, ops, NO_OUTPUT, device, step.start_us, step.end_us, step.costs.temporary_bytes)
     owner = np.repeat(ops, np.diff(step.costs.output_offset))
     output = np.arange(len(owner)) - step.costs.output_offset[owner]
     copies = _Copies(step)
-    until_us = _until(step, owner, copies)
+    least_us = step.end_us[owner] if kept_until_us is None else np.maximum(step.end_us[owner], kept_until_us)
+    until_us = _until(step, least_us, copies)
     of_outputs, of_copies = until_us[: len(owner)], until_us[len(owner) :]
     collected.add(Held.OUTPUT, owner, output, device[owner], step.start_us[owner], of_outputs, step.costs.new_bytes())
     made, of = step.transfers, copies.transfer
@@ -119,19 +133,21 @@ class _Copies:
         self.of_edge[sent] = copy.ravel()
 
 
-def _until(step: ExecutedStep, owner: NDArray[np.int64], copies: _Copies) -> NDArray[np.float64]:
-    """[all outputs + copies] when the op, the last consumer there, and of an output its last transfer have ended.
+def _until(step: ExecutedStep, least_us: NDArray[np.float64], copies: _Copies) -> NDArray[np.float64]:
+    """[all outputs + copies] when the last consumer there and of an output its last transfer have ended.
+
+    An output is needed until `least_us` [all outputs] at least.
 
     A buffer that ops on its device pass on is needed as long as any output that shares it.
     """
-    until = np.concatenate((step.end_us[owner], np.zeros(len(copies.transfer))))
+    until = np.concatenate((least_us, np.zeros(len(copies.transfer))))
     data = step.graph.edge_output != CONTROL
     output = step.costs.output_offset[step.graph.edge_source] + step.graph.edge_output
-    buffer_of_edge = np.where(copies.of_edge < 0, output, len(owner) + copies.of_edge)
+    buffer_of_edge = np.where(copies.of_edge < 0, output, len(least_us) + copies.of_edge)
     taken = data | (copies.of_edge >= 0)
     np.maximum.at(until, buffer_of_edge[taken], step.end_us[step.graph.edge_target[taken]])
     sent = data & (step.transfer_of_edge >= 0)
-    np.maximum.at(until, output[sent], step.transfers.end_us[step.transfer_of_edge[sent]])
+    np.maximum.at(until, output[sent], step.sent_us[step.transfer_of_edge[sent]])
     parents = np.arange(len(until))
     edges = passing_edges(step.graph, step.costs)
     passing = np.flatnonzero(edges != NOT_PASSED)

@@ -44,6 +44,9 @@ class Recording:
         self.transfer_of_edge = np.full(graph.edge_count, NOT_SENT, dtype=np.int64)
         """[edges] the transfer that brings the bytes, `NOT_SENT` where both ops are on one device"""
         self.transfer_of_edge[edge_of_entry[remote]] = transfer_of_remote
+        sends = scratch.entries[scratch.entries.transfer[firsts]]
+        self.sent_us = sends.start_us + sends.time_us
+        """[transfers] when each has left its producer's device; with `host` it is received later"""
         self.transfers = self._transfers(edge_of_entry[firsts], firsts, scratch, tables)
         self.sends_occupy = cluster.contention == Contention.SENDER
         self.running_order = self._running_order(numbering, scratch, firsts)

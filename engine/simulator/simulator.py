@@ -54,6 +54,7 @@ from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
 from engine.simulator.streams.again import runs_again
 from engine.simulator.streams.batch import BatchSimulator, SimulatedBatch
+from engine.simulator.streams.batch_memory import BatchMemory, batch_memory
 from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import make_scratch, make_tables, with_groups, with_times
 from engine.simulator.timeline import Timeline
@@ -277,15 +278,27 @@ class Simulator:
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups] in the simulator's stream, whole. Raises as `evaluate` does."""
-        checked = self._checked(placement[np.newaxis])
-        if np.isnan(self.evaluate(checked).step_time_us[0]):
-            self._raise_missing_time(checked[0])
-        return self._batch_simulator(checked[0]).batch(checked[0])
+        possible = self._possible(placement)
+        return self._batch_simulator(possible).batch(possible)
+
+    def batch_and_memory(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, BatchMemory]:
+        """Simulate a batch as `batch` does, and find what the devices hold over it. Raises as `evaluate` does."""
+        possible = self._possible(placement)
+        batch, sends = self._batch_simulator(possible).batch_and_sends(possible)
+        return batch, batch_memory(batch.graph, batch.costs, self.cluster, batch, sends)
 
     def prepared_batch(self, placement: NDArray[np.int32]) -> Callable[[], float]:
         """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
         checked = self._checked(placement[np.newaxis])[0]
         return self._batch_simulator(checked).prepared(checked)
+
+    def _possible(self, placement: NDArray[np.int32]) -> NDArray[np.int32]:
+        """`placement` [groups], checked. Raises as `evaluate` does."""
+        checked = self._checked(placement[np.newaxis])
+        if np.isnan(self.evaluate(checked).step_time_us[0]):
+            self._raise_missing_time(checked[0])
+        possible: NDArray[np.int32] = checked[0]
+        return possible
 
     def _batch_simulator(self, placement: NDArray[np.int32]) -> BatchSimulator:
         """The simulator for batches of `placement` [groups], of which some ops may run again."""

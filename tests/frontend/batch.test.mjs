@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "../../frontend/js/step/batch-model.js";
+import { areaPath, batchMemoryScale, flightSpans, heldWords, holderWords, peakWords, valueAt } from "../../frontend/js/step/batch-memory-model.js";
 import { placementOfToken } from "../../frontend/js/run/placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { streamFacts } from "../../frontend/js/run/stream-facts.js";
@@ -20,6 +21,19 @@ function block(device, stage, micro, [start, end], isBackward = false) {
   return { device, stage, is_backward: isBackward, micro, start_us: start, end_us: end };
 }
 
+/** @returns {import("../../frontend/js/step/batch-memory-model.js").BatchMemory} */
+function memory() {
+  const peak = { time_us: 10, in_flight: 2, bytes_of_class: [10, 40], holders: [{ op: "f0", class: "activations", bytes: 40, micro_batches: 2 }], other_holders: 0 };
+  return {
+    limit_bytes: [100, 10_000, 100],
+    floor_bytes: [10, 0, 0],
+    byte_classes: ["weights", "activations"],
+    curves: [{ time_us: [0, 10, 20], value: [30, 50, 10] }, { time_us: [0], value: [0] }, { time_us: [0], value: [0] }],
+    in_flight: [{ time_us: [0, 10, 20, 30], value: [1, 2, 2, 0] }, { time_us: [0], value: [0] }, { time_us: [0], value: [0] }],
+    peaks: [peak, { ...peak, bytes_of_class: [0, 0], holders: [] }, { ...peak, bytes_of_class: [0, 0], holders: [] }],
+  };
+}
+
 /** @returns {import("../../frontend/js/step/batch-model.js").StreamBatch} two stages and two micro-batches; a third device is not used */
 function batch(changes = {}) {
   return {
@@ -33,6 +47,7 @@ function batch(changes = {}) {
     device_load_us: [30, 60, 0],
     peak_bytes: [1, 2, 0],
     left_out: 0,
+    memory: memory(),
     blocks: [
       block(0, 0, 1, [10, 20]),
       block(0, 0, 0, [0, 10]),
@@ -105,4 +120,30 @@ test("only a report of a stream has figures of one", () => {
   assert.equal(streamFacts({ ...report, stream: undefined }), null);
   assert.deepEqual(streamFacts(report), { figures: { rate: "13.1", period: "61.20 ms", batch: "612.0 ms", stages: "4" }, note: "" });
   assert.match(String(streamFacts({ ...report, stream: { ...report.stream, note: "not in turns" } })?.note), /: not in turns\.$/);
+});
+
+test("memory is read at any time of the batch, with what is in flight", () => {
+  const curve = memory().curves[0];
+  assert.deepEqual([0, 9, 10, 19, 20, 99].map((us) => valueAt(curve, us)), [30, 30, 50, 50, 10, 10]);
+  assert.equal(heldWords(memory(), 0, "GPU 0", 12), "At 12.00 µs GPU 0 holds 50 B, 10 B of it always; 2 micro-batches in flight.");
+  assert.equal(peakWords(memory(), 0), "Peak 50 B of 100 B");
+});
+
+test("the limit of a device that has a row is drawn where it is near the peaks", () => {
+  assert.deepEqual(batchMemoryScale(memory(), [0, 1]).shown, [true, false, false]);
+  assert.equal(batchMemoryScale(memory(), [0, 1]).most, 106);
+});
+
+test("the area of a curve keeps each level to the next change, and to the end of the batch", () => {
+  assert.equal(areaPath(memory().curves[0], 30, (us) => us, (value) => 100 - value), "M0.0 100.0L0.0 70.0H10.0L10.0 50.0H20.0L20.0 90.0H30.0V100.0Z");
+});
+
+test("what is in flight is told in spans of one count", () => {
+  assert.deepEqual(flightSpans(memory().in_flight[0], 40), [{ count: 1, startUs: 0, endUs: 10 }, { count: 2, startUs: 10, endUs: 30 }]);
+});
+
+test("a holder says of how many micro-batches it is", () => {
+  const holder = memory().peaks[0].holders[0];
+  assert.equal(holderWords(holder), "of 2 micro-batches");
+  assert.equal(holderWords({ ...holder, micro_batches: 0 }), "once, during the whole batch");
 });

@@ -209,7 +209,7 @@ test("ops are listed with their text, times and whether they are critical", () =
 });
 
 test("all devices have one scale of memory, with the limits that are near enough to show the curves beside them", () => {
-  const scale = (/** @type {number[]} */ limits) => memoryScale(new Step(bytes({ memory_bytes: limits })));
+  const scale = (/** @type {number[]} */ limits) => memoryScale(new Step(bytes()).texts.peaks.map(({ bytes: held }) => held), limits);
   assert.deepEqual(scale([50, 1000]), { most: 100, shown: [true, false] }, "a peak above its limit counts");
   assert.deepEqual(scale([300, 1000]), { most: 300, shown: [true, false] });
   assert.deepEqual(scale([1000, 1000]), { most: 100, shown: [false, false] });
@@ -217,8 +217,9 @@ test("all devices have one scale of memory, with the limits that are near enough
 
 test("a peak over the limit says by how much", () => {
   const step = new Step(bytes());
-  assert.equal(peakSentence(step, 0), "Peak 100 B of 50 B at 0 µs, 50 B more than it has");
-  assert.equal(peakSentence(step, 1), "Peak 7 B of 0.98 KiB at 0 µs");
+  const { peaks, memory_bytes: limits } = step.texts;
+  assert.equal(peakSentence(peaks[0], limits[0]), "Peak 100 B of 50 B at 0 µs, 50 B more than it has");
+  assert.equal(peakSentence(peaks[1], limits[1]), "Peak 7 B of 0.98 KiB at 0 µs");
 });
 
 test("the segments of the chain add up to the step", () => {

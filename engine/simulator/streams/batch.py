@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
 from engine.files.compiled import borrowed, compiled
 from engine.graphs.graph import OPTIMIZER, ComputationGraph
@@ -35,9 +35,11 @@ class SimulatedBatch:
     stages: Stages
     schedule: Schedule
     graph: ComputationGraph
-    """the graph that ran: ops that run again are there behind the others"""
+    """the graph that ran: what runs again is there a second time, behind all ops"""
     costs: Costs
     """those of its ops"""
+    again: NDArray[np.int64]
+    """[ops behind the others] the op that each is a second time"""
     device_of_op: NDArray[np.int32]
     """[ops] of `graph`"""
     stage_of_op: NDArray[np.int64]
@@ -46,6 +48,17 @@ class SimulatedBatch:
     """[micro-batches, ops] of `graph`; those of the optimizer start in the last one"""
     end_us: NDArray[np.float64]
     """[micro-batches, ops] of `graph`"""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSends:
+    """When the data of each edge between devices leave their producer and arrive; without meaning for other edges, and
+    for those to ops of the optimizer in all micro-batches but the last."""
+
+    sent_us: NDArray[np.float64]
+    """[micro-batches, edges]"""
+    arrived_us: NDArray[np.float64]
+    """[micro-batches, edges] later than `sent_us` with `host` alone"""
 
 
 class BatchSimulator:
@@ -59,9 +72,14 @@ class BatchSimulator:
         numbering: Numbering,
         cluster: Cluster,
         stream: Stream,
+        again: NDArray[np.int64] | None = None,
     ) -> None:
-        """`tables` and their `numbering` are those of the executed part of a graph, `graph` with `costs`."""
+        """`tables` and their `numbering` are those of the executed part of a graph, `graph` with `costs`.
+
+        `again`: as in `SimulatedBatch`; None where nothing runs again.
+        """
         self._graph, self._costs = graph, costs
+        self._again = np.empty(0, np.int64) if again is None else again
         self._tables, self._numbering, self._cluster, self._stream = tables, numbering, cluster, stream
         self._scratches: deque[Scratch] = deque()
 
@@ -74,7 +92,7 @@ class BatchSimulator:
         group_of_op = np.concatenate((group_of_op, group_of_op[is_again]))
         stream = dataclasses.replace(self._stream, recompute=Recompute.NONE)
         made = make_tables(graph, costs, self._cluster, group_of_op, stream)
-        return BatchSimulator(graph, costs, *made, self._cluster, stream)
+        return BatchSimulator(graph, costs, *made, self._cluster, stream, np.flatnonzero(is_again))
 
     def prepared(self, placement: NDArray[np.int32]) -> Callable[[], float]:
         """A function that simulates a batch of `placement` [groups] and returns its time in µs; stages are known."""
@@ -93,6 +111,19 @@ class BatchSimulator:
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
+        batch, scratch = self._simulated(placement)
+        self._scratches.append(scratch)
+        return batch
+
+    def batch_and_sends(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, BatchSends]:
+        """Simulate a batch as `batch` does, and keep when its transfers are."""
+        batch, scratch = self._simulated(placement)
+        sends = self._sends(scratch)
+        self._scratches.append(scratch)
+        return batch, sends
+
+    def _simulated(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, Scratch]:
+        """A batch of `placement` [groups], and the scratch in which it was simulated."""
         tables, micro_batches = self._tables, self._stream.micro_batches
         device = placement[tables.placed_ops.group]
         stages = stages_of(tables, device)
@@ -109,20 +140,35 @@ class BatchSimulator:
         time_us[order] = scratch.ops.time_us[:ops]
         device_of_op, stage_of_op = np.empty(ops, np.int32), np.empty(ops, np.int64)
         device_of_op[order], stage_of_op[order] = device, stages.stage_of_op
-        peak_bytes = scratch.devices.peak_bytes.copy()
-        self._scratches.append(kept)
-        return SimulatedBatch(
+        batch = SimulatedBatch(
             batch_time_us=batch_us,
-            peak_bytes=peak_bytes,
+            peak_bytes=scratch.devices.peak_bytes.copy(),
             stages=stages,
             schedule=schedule,
             graph=self._graph,
             costs=self._costs,
+            again=self._again,
             device_of_op=device_of_op,
             stage_of_op=stage_of_op,
             start_us=start_us,
             end_us=start_us + time_us,
         )
+        return batch, kept
+
+    def _sends(self, scratch: Scratch) -> BatchSends:
+        """The transfers of a batch that was simulated in `scratch`."""
+        shape = self._stream.micro_batches, len(self._numbering.entries)
+        transfer = np.minimum(scratch.entries.transfer.reshape(shape), max(shape[1] - 1, 0))
+        ends_us = (scratch.entries.start_us + scratch.entries.time_us).reshape(shape)
+        sent_us, arrived_us = np.empty(shape), np.empty(shape)
+        sent_us[:, self._numbering.entries] = np.take_along_axis(ends_us, transfer, axis=1)
+        if self._cluster.contention != Contention.HOST:
+            return BatchSends(sent_us, sent_us)
+        copies = np.minimum(scratch.entries["copy"].reshape(shape), max(shape[1] - 1, 0))
+        arrived_us[:, self._numbering.entries] = np.take_along_axis(
+            scratch.stream.arrived_us.reshape(shape), copies, axis=1
+        )
+        return BatchSends(sent_us, arrived_us)
 
     def _with_blocks(self, scratch: Scratch, stages: Stages, schedule: Schedule, device: NDArray[np.int32]) -> Scratch:
         """`scratch` with the blocks of a placement; behind those of each device comes one of its late ops."""

@@ -23,6 +23,7 @@ import { counted, formatShare, formatTime } from "../ui/format.js";
  * @property {number[]} peak_bytes [devices]
  * @property {number} left_out micro-batches in the middle whose blocks are not told
  * @property {Block[]} blocks
+ * @property {import("./batch-memory-model.js").BatchMemory} memory
  *
  * @typedef {object} BatchRow
  * @property {number} device

@@ -7,6 +7,8 @@ import { element, find, setText, svg } from "../ui/dom.js";
 import { formatBytes, formatShare, formatTime } from "../ui/format.js";
 import { getJson, isRefusal, showFailure } from "../ui/server.js";
 import { SortedTable } from "../ui/sorted-table.js";
+import { batchPeakLists, MEMORY_HEIGHT, memoryParts } from "./batch-memory.js";
+import { heldWords, peakWords } from "./batch-memory-model.js";
 import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "./batch-model.js";
 
 /** @typedef {import("./batch-model.js").Block} Block */
@@ -14,6 +16,8 @@ import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } fro
 
 const ROW_HEIGHT = 34;
 const SPAN_HEIGHT = 22;
+/** From a device's blocks to those of the next one: its memory is between. */
+const STRIDE = ROW_HEIGHT + MEMORY_HEIGHT;
 const ABOVE_ROWS = 24;
 const BELOW_ROWS = 26;
 /** The gap between the names and the picture. */
@@ -87,6 +91,8 @@ export class BatchPanel {
     this.#part("backward-key").hidden = !passes.has("backward");
     this.#part("optimizer-key").hidden = !passes.has("optimizer");
     this.#draw();
+    const rows = batchRows(batch, this.#labels).map(({ device }) => ({ device, label: this.#labels[device] }));
+    this.#part("peaks").replaceChildren(...batchPeakLists(batch.memory, rows));
     const details = find(this.#root, "[data-batch=details]", HTMLDetailsElement);
     details.addEventListener("toggle", () => details.open && this.#fillTables(batch), { once: true });
     this.#root.dataset.state = "ready";
@@ -102,7 +108,7 @@ export class BatchPanel {
       return;
     }
     const rows = batchRows(batch, this.#labels);
-    const names = element("ul", { class: "batch-names", "aria-hidden": "true" }, ...rows.map(({ device, mark }) => this.#name(device, mark)));
+    const names = element("ul", { class: "batch-names", "aria-hidden": "true" }, ...rows.map(({ device, mark }) => this.#name(batch, device, mark)));
     this.#picture.replaceChildren(names);
     const most = Math.max(...rows.map(({ blocks }) => blocks.length));
     const room = Math.max(120, this.#picture.clientWidth - names.offsetWidth - BESIDE_NAMES);
@@ -110,17 +116,38 @@ export class BatchPanel {
     const label = `Timeline of the batch. ${batchWords(batch, this.#labels)} The tables below have the same blocks.`;
     const scroller = element("div", { class: "batch-scroller", role: "region", tabindex: 0, "aria-label": "Timeline of the batch" });
     this.#picture.append(scroller);
-    scroller.append(this.#svg(batch, rows, width, label));
+    const drawn = this.#svg(batch, rows, width, label);
+    drawn.addEventListener("pointermove", (event) => this.#read(batch, rows, width, /** @type {PointerEvent} */ (event)));
+    scroller.append(drawn);
   }
 
   /**
+   * @param {StreamBatch} batch
    * @param {number} device
    * @param {string} mark
    */
-  #name(device, mark) {
+  #name(batch, device, mark) {
     const { label, name } = this.#looks[device];
     const text = element("span", { title: name }, label);
-    return element("li", { class: mark ? "is-busiest" : null }, text, ...(mark ? [element("strong", { class: "batch-mark" }, mark)] : []));
+    const words = element("span", { class: "batch-name" }, text, ...(mark ? [element("strong", { class: "batch-mark" }, mark)] : []));
+    return element("li", { class: mark ? "is-busiest" : null }, words, element("span", { class: "batch-memory-words" }, peakWords(batch.memory, device)));
+  }
+
+  /**
+   * Say what is held where the pointer is.
+   *
+   * @param {StreamBatch} batch
+   * @param {readonly import("./batch-model.js").BatchRow[]} rows
+   * @param {number} width
+   * @param {PointerEvent} event
+   */
+  #read(batch, rows, width, event) {
+    const { left, top } = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
+    const row = rows[Math.floor((event.clientY - top - ABOVE_ROWS) / STRIDE)];
+    if (row) {
+      const us = Math.min(1, Math.max(0, (event.clientX - left) / (width - 1))) * batch.batch_time_us;
+      setText(this.#part("readout"), heldWords(batch.memory, row.device, this.#labels[row.device], us));
+    }
   }
 
   /**
@@ -130,7 +157,7 @@ export class BatchPanel {
    * @param {string} label
    */
   #svg(batch, rows, width, label) {
-    const height = ABOVE_ROWS + rows.length * ROW_HEIGHT + BELOW_ROWS;
+    const height = topOf(rows.length) + BELOW_ROWS;
     const end = Math.max(batch.batch_time_us, Number.MIN_VALUE);
     const x = (/** @type {number} */ us) => (us / end) * (width - 1);
     const hatch = svg("pattern", { id: "batch-hatching", width: 6, height: 6, patternUnits: "userSpaceOnUse" }, svg("path", { class: "batch-hatch", d: "M-1 7L7 -1M-1 1L1 -1M5 7L7 5" }));
@@ -142,6 +169,7 @@ export class BatchPanel {
       ...batchPhases(batch).flatMap((phase) => phaseParts(phase, x, height)),
       ...rows.flatMap(({ mark }, row) => rowParts(mark !== "", row, width)),
       ...this.#spans.values(),
+      ...memoryParts(batch.memory, rows.map(({ device }, row) => ({ device, top: topOf(row) + ROW_HEIGHT, colour: this.#looks[device].colour, label: this.#labels[device] })), end, x),
       ...tickParts(end, x, width, height),
     );
   }
@@ -149,11 +177,14 @@ export class BatchPanel {
   /** @param {StreamBatch} batch */
   #fillTables(batch) {
     const rows = batchRows(batch, this.#labels);
-    const heads = ["Device", "Busy in a micro-batch", "Busy in the batch", "Peak over the batch"];
+    const heads = ["Device", "Busy in a micro-batch", "Busy in the batch", "Held always", "Peak over the batch", "Reached at", "Then in flight", "Memory"];
+    const { floor_bytes: floors, limit_bytes: limits, peaks } = batch.memory;
     const lines = rows.map(({ device, mark }) => {
       const load = batch.device_load_us[device];
       const share = formatShare((load * batch.stream.micro_batches) / batch.batch_time_us);
-      const cells = [formatTime(load), share, formatBytes(batch.peak_bytes[device])].map((text) => element("td", { class: "number" }, text));
+      const { time_us: at, in_flight: flying } = peaks[device];
+      const memory = [formatBytes(floors[device]), formatBytes(batch.peak_bytes[device]), formatTime(at), String(flying), formatBytes(limits[device])];
+      const cells = [formatTime(load), share, ...memory].map((text) => element("td", { class: "number" }, text));
       return element("tr", {}, element("th", { scope: "row" }, this.#labels[device], ...(mark ? [` (${mark})`] : [])), ...cells);
     });
     const head = element("tr", {}, ...heads.map((text, index) => element("th", { scope: "col", class: index > 0 ? "number" : null }, text)));
@@ -198,6 +229,11 @@ export class BatchPanel {
   }
 }
 
+/** @param {number} row */
+function topOf(row) {
+  return ABOVE_ROWS + row * STRIDE;
+}
+
 /**
  * @param {Block} block
  * @param {number} row
@@ -207,7 +243,7 @@ export class BatchPanel {
 function spanOf(block, row, x) {
   const left = x(block.start_us);
   const width = Math.max(0.5, x(block.end_us) - left - 0.5);
-  const place = { x: left, y: ABOVE_ROWS + row * ROW_HEIGHT + (ROW_HEIGHT - SPAN_HEIGHT) / 2, width, height: SPAN_HEIGHT };
+  const place = { x: left, y: topOf(row) + (ROW_HEIGHT - SPAN_HEIGHT) / 2, width, height: SPAN_HEIGHT };
   const label = spanLabel(block, width);
   const pass = passOf(block);
   const title = `${blockWords(block)}: ${formatTime(block.start_us, 4)} to ${formatTime(block.end_us, 4)}, ${formatTime(block.end_us - block.start_us)}`;
@@ -242,7 +278,7 @@ function phaseParts({ name, startUs, endUs }, x, height) {
  * @param {number} width
  */
 function rowParts(isBusiest, row, width) {
-  const y = ABOVE_ROWS + row * ROW_HEIGHT;
+  const y = topOf(row);
   return [svg("rect", { class: `batch-row${isBusiest ? " is-busiest" : ""}`, x: 0.5, y: y + 1.5, width: width - 1, height: ROW_HEIGHT - 3 })];
 }
 

@@ -4,12 +4,13 @@
 const FARTHEST_LIMIT = 4;
 
 /**
- * @param {import("./step.js").Step} step
+ * @param {readonly number[]} peaks [devices] in bytes
+ * @param {readonly number[]} limits [devices] in bytes
  * @returns {{ most: number, shown: boolean[] }} the bytes at the top of each row; [devices] whether its limit is below that
  */
-export function memoryScale({ texts }) {
-  const peak = texts.peaks.reduce((most, { bytes }) => Math.max(most, bytes), 1);
-  const shown = texts.memory_bytes.map((limit) => limit <= peak * FARTHEST_LIMIT);
-  const limits = texts.memory_bytes.filter((_, device) => shown[device]);
-  return { most: limits.reduce((most, limit) => Math.max(most, limit), peak), shown };
+export function memoryScale(peaks, limits) {
+  const peak = peaks.reduce((most, bytes) => Math.max(most, bytes), 1);
+  const shown = limits.map((limit) => limit <= peak * FARTHEST_LIMIT);
+  const within = limits.filter((_, device) => shown[device]);
+  return { most: within.reduce((most, limit) => Math.max(most, limit), peak), shown };
 }

@@ -66,7 +66,7 @@ export class MemoryView {
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     context.textBaseline = "middle";
     if (step) {
-      const scale = memoryScale(step);
+      const scale = memoryScale(step.texts.peaks.map(({ bytes }) => bytes), step.texts.memory_bytes);
       const { listed, words } = this.#rows;
       listed.forEach((device, row) => this.#drawDevice(context, step, scale, this.#looks[device], row * (ROW + GAP), width));
       context.textAlign = "left";

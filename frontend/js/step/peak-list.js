@@ -27,20 +27,20 @@ export function peakLists(step, looks, nameOf, wholeNameOf, onChoose) {
       element(
         "details",
         { class: "peak", "data-device": index },
-        element("summary", {}, `${label}: ${peakSentence(step, index)}`),
-        classes(step, index),
+        element("summary", {}, `${label}: ${peakSentence(step.texts.peaks[index], step.texts.memory_bytes[index])}`),
+        peakClasses(step.texts.byte_classes, step.texts.peaks[index].bytes_of_class),
         holdings(step, index, nameOf, wholeNameOf, onChoose),
       ),
     );
 }
 
 /**
- * @param {Step} step
- * @param {number} device
+ * @param {readonly string[]} names of the classes
+ * @param {readonly number[]} sums [classes] in bytes, at the peak
  */
-function classes(step, device) {
-  const { bytes, bytes_of_class: sums } = step.texts.peaks[device];
-  const rows = step.texts.byte_classes
+export function peakClasses(names, sums) {
+  const bytes = sums.reduce((sum, held) => sum + held, 0);
+  const rows = names
     .map((name, index) => ({ name: /** @type {keyof typeof BYTE_CLASSES} */ (name), bytes: sums[index] }))
     .filter((row) => row.bytes > 0)
     .sort((one, other) => other.bytes - one.bytes);

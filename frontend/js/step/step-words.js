@@ -163,13 +163,11 @@ export function idleSums(step) {
 }
 
 /**
- * @param {Step} step
- * @param {number} device
+ * @param {{ bytes: number, time_us: number }} peak
+ * @param {number} limit of its device, in bytes
  * @returns {string}
  */
-export function peakSentence(step, device) {
-  const { bytes, time_us: timeUs } = step.texts.peaks[device];
-  const limit = step.texts.memory_bytes[device];
+export function peakSentence({ bytes, time_us: timeUs }, limit) {
   const over = bytes > limit ? `, ${formatBytes(bytes - limit)} more than it has` : "";
   return `Peak ${formatBytes(bytes)} of ${formatBytes(limit)} at ${formatTime(timeUs)}${over}`;
 }

@@ -114,7 +114,7 @@ def test_what_is_held_at_the_peak_adds_up_to_it(case: Case) -> None:
     for simulator, timeline in steps(case):
         ends_us = np.concatenate((timeline.end_us, timeline.transfers.end_us))
         holders = Holders(timeline, simulator.executed, simulator.executed_costs)
-        for device, peak in enumerate(peaks_of(timeline, classes)):
+        for device, peak in enumerate(peaks_of(timeline.holdings, timeline.memory, classes)):
             assert peak.bytes_of_class.sum() == timeline.peak_bytes[device]
             sizes = timeline.holdings.bytes[peak.holdings]
             assert sizes.sum() == timeline.peak_bytes[device]
@@ -199,5 +199,5 @@ def test_variables_get_their_class_from_what_updates_them(op_type: str, place: i
     object.__setattr__(graph, "op_types", ("Const", "VarHandleOp", op_type))
     assert persistent_classes(graph, costs)[1] == expected
     timeline = Simulator(graph, costs, cluster_of(1)).timeline(np.zeros(3, dtype=np.int32))
-    classes = class_of_holding(timeline, persistent_classes(graph, costs))
+    classes = class_of_holding(timeline.holdings, persistent_classes(graph, costs))
     assert classes[timeline.holdings.held == Held.PERSISTENT].tolist() == [expected]

@@ -9,6 +9,7 @@ import pytest
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
 from engine.errors import LimitError
+from engine.explaining.holding import ByteClass
 from engine.explaining.stream_blocks import MOST_BLOCKS, require_small_batch, shown_micro_batches, stream_blocks
 from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER, ComputationGraph
 from engine.simulator import Simulator
@@ -34,7 +35,8 @@ def free_links() -> Cluster:
 def told(stream: Stream) -> dict[str, Any]:
     graph, costs = two_stages()
     simulator = Simulator(graph, costs, free_links(), stream=stream)
-    found: dict[str, Any] = stream_blocks(simulator, np.array([0, 1, 1, 0, 0, 1], np.int32))
+    placement, weights = np.array([0, 1, 1, 0, 0, 1], np.int32), np.full(6, ByteClass.WEIGHTS, np.uint8)
+    found: dict[str, Any] = stream_blocks(simulator, placement, graph.op_names, weights)
     return found
 
 
@@ -86,6 +88,7 @@ def test_each_block_spans_its_ops_in_the_batch(seed: int) -> None:
     batch = simulator.batch(placement)
     assert found["batch_time_us"] == batch.batch_time_us
     assert found["peak_bytes"] == batch.peak_bytes.tolist()
+    assert [max(curve["value"]) for curve in found["memory"]["curves"]] == batch.peak_bytes.tolist()
     assert len(found["blocks"]) == 3 * len(batch.stages)
     for block in found["blocks"]:
         ops = batch.stage_of_op == block["stage"]

@@ -78,6 +78,11 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "One step of the graph in a stream. A batch has several: the pipeline fills, runs steadily, and drains; "
             "ops of the optimizer run once, after the last one.",
         ),
+        "in_flight": Word(
+            "In flight",
+            "A micro-batch is in flight on a device from the start of its first block there to the end of its last. "
+            "The device holds what the rest of it needs, beside the persistent bytes, which it holds always.",
+        ),
         "pipeline": Word(
             "Pipeline",
             "The order in which devices take the micro-batches of a batch, by the published schedules of GPipe, "
