@@ -19,7 +19,7 @@ def add_prefer(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def verdict_lines(report: Mapping[str, Any]) -> list[str]:
-    """The verdict's sentence, the baselines to compare with, and the two placements beside each other."""
+    """The verdict, what is proven, the baselines to compare with, and the two placements beside each other."""
     verdict, simplest = report["verdict"], report["simplest"]
     one_device, best = verdict["one_device_us"], verdict["best_baseline"]
     baselines = "none fits" if one_device is None else api.time_words(one_device)
@@ -27,7 +27,8 @@ def verdict_lines(report: Mapping[str, Any]) -> list[str]:
     percent = api.percent_words(simplest["tolerance"])
     both = f"answer: {_counts(report)}; simplest within {percent}: {_counts(simplest)}"
     trade = [verdict["trade_sentence"]] if verdict["trade_sentence"] else []
-    return [verdict["sentence"], *trade, f"one device: {baselines}{named}", both]
+    proof = [report["proof"]["sentence"]] if "proof" in report else []
+    return [verdict["sentence"], *proof, *trade, f"one device: {baselines}{named}", both]
 
 
 def _counts(placement: Mapping[str, Any]) -> str:

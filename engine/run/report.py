@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from engine import VERSION
 from engine.events import Json
 from engine.explaining.answer import answer_to_json
+from engine.explaining.proof import proof_of
 from engine.placers.placer import Placer
 from engine.placers.policy_passes import beyond_training
 from engine.placers.registry import PLACERS, settings_of
@@ -17,7 +18,7 @@ from engine.problem.good_placements import with_first
 from engine.problem.robustness import Robustness, judged
 from engine.run.problem import RunProblem
 from engine.run.request import RunRequest
-from engine.run.stream_answer import stream_answer_of, stream_fields
+from engine.run.stream_answer import StreamAnswer, stream_answer_of, stream_fields
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class RunReport:
                 None if in_stream is None else in_stream.batch,
             ),
             **({} if in_stream is None else stream_fields(problem, in_stream)),
+            **self._proof(float(evaluation.step_time_us[0]), in_stream),
             **judgements,
             **self._error_band(float(evaluation.step_time_us[0])),
             **self._given(),
@@ -164,6 +166,15 @@ class RunReport:
                 "date": calibration.date,
             }
         }
+
+    def _proof(self, time_us: float, in_stream: StreamAnswer | None) -> dict[str, Json]:
+        """What is proven of the answer, whose step or period takes `time_us`; nothing where nothing is."""
+        fits = self.placed.problem.ledger.best_step_time_us is not None
+        if in_stream is not None:
+            fits = in_stream.missing_bytes == 0
+        batch_time_us = None if in_stream is None else in_stream.batch.batch_time_us
+        proof = proof_of(self.placed.problem, self.lower_bound_us, time_us, batch_time_us) if fits else None
+        return {} if proof is None else {"proven": True, "proof": proof.to_json()}
 
     def _policy_fit(self) -> dict[str, Json]:
         """A sentence for each trait of the problem outside of the policy's training; nothing without a policy."""

@@ -32,7 +32,7 @@ BY_A_LIBRARY = frozenset({"placeto", "rnn", "hierarchical", "post", "regal", "sp
 WITH_A_POLICY = ("placeto", "auto")
 BY_THE_CLOCK = frozenset({"elapsed_seconds", "wall_seconds", "engine_version"})
 """keys whose values say nothing of the method"""
-ABOUT_THE_ANSWER = frozenset({"devices_used", "crossing_edges", "verdict", "prefer", "simplest"})
+ABOUT_THE_ANSWER = frozenset({"devices_used", "crossing_edges", "verdict", "prefer", "simplest", "proven", "proof"})
 """keys of a report that are derived from the answer, after the method has ended"""
 RECORDED = Path(__file__).with_name("recorded.json")
 
