@@ -86,12 +86,12 @@ def _in_stream(
     """The fields of a stream for each of `device_of_op` [placements, ops]; peaks are those of a batch."""
     require_stream(prepared.graph, stream)
     simulator = Simulator(prepared.graph, prepared.costs, cluster, stream=stream)
-    found = []
+    found, samples = [], prepared.origin.samples
     for placement in device_of_op:
         batch = simulator.batch(placement)
         period_us = float(simulator.evaluate(placement[None, :]).step_time_us[0])
         peaks: dict[str, Json] = {"peak_bytes": batch.peak_bytes.tolist()}
-        found.append(peaks | fields_of_batch(batch, stream, period_us, simulator.loads(placement)))
+        found.append(peaks | fields_of_batch(batch, stream, period_us, simulator.loads(placement), samples))
     return found
 
 

@@ -76,7 +76,9 @@ def stream_lines(report: Mapping[str, Any]) -> list[str]:
     stream = report["stream"]
     period, batch = api.time_words(report["period_us"]), api.time_words(report["batch_time_us"])
     stages = api.counted(report["stages"], "stage")
+    rates = [("micro-batches", report["micro_batches_per_second"]), ("samples", report.get("samples_per_second"))]
+    rate = ", ".join(f"{value:.4g} {noun} a second" for noun, value in rates if value is not None)
     again = ", stages run again" if "recompute" in stream else ""
     order = f"{stream['micro_batches']} ({stream['pipeline']}{again})"
     line = f"micro-batches: {order}; batch {batch}; period {period}; {stages}"
-    return [line, *([f"note: {stream['note']}"] if "note" in stream else [])]
+    return [*([rate] if rate else []), line, *([f"note: {stream['note']}"] if "note" in stream else [])]

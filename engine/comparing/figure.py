@@ -23,6 +23,7 @@ def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | 
     from matplotlib import pyplot
 
     divisor, unit = unit_of(summaries)
+    quantity = "step time" if all(summary.batch is None for summary in summaries) else "period"
     figure, axes = pyplot.subplots(figsize=(10, 5), layout="constrained")
     for index, summary in enumerate(summaries):
         band, color = summary.band, f"C{index % 10}"
@@ -38,7 +39,7 @@ def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | 
     if one_device_us is not None:
         axes.axhline(one_device_us / divisor, color="black", linestyle=":", label="one device")
     _bound(axes, [value / divisor for summary in summaries for value in (*summary.band.low_us, *summary.band.high_us)])
-    axes.set(xlabel="evaluations", ylabel=f"best step time ({unit})", xscale="log")
+    axes.set(xlabel="evaluations", ylabel=f"best {quantity} ({unit})", xscale="log")
     axes.set_title(title, parse_math=False)  # a graph's name may be any text, even one that looks like a formula
     axes.grid(alpha=0.25)
     if axes.get_legend_handles_labels()[0]:

@@ -78,6 +78,9 @@ class Listener:
             parts=tuple(tuple(part) for part in report.get("parts", ())),
             devices_used=report.get("devices_used"),
             crossing_edges=report.get("crossing_edges"),
+            batch_time_us=report.get("batch_time_us"),
+            micro_batches_per_second=report.get("micro_batches_per_second"),
+            samples_per_second=report.get("samples_per_second"),
             verdict=report.get("verdict"),
             simplest=report.get("simplest"),
         )

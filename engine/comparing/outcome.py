@@ -11,6 +11,8 @@ from engine.events import Json
 CLOSE = 0.01
 """a run counts as arrived when the relative gap of its best to its final best is at most this"""
 
+OF_A_STREAM = ("batch_time_us", "micro_batches_per_second", "samples_per_second")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -47,15 +49,27 @@ class Outcome:
     devices_used: int | None = None
     crossing_edges: int | None = None
     """edges between ops on different devices"""
+    batch_time_us: float | None = None
+    """in a stream, of the whole batch: what its rows are judged by; None of a step, and before the run has ended"""
+    micro_batches_per_second: float | None = None
+    """in a stream, micro-batches / batch time"""
+    samples_per_second: float | None = None
+    """in a stream of a graph that says of how many samples its step is"""
     verdict: dict[str, Json] | None = None
     """see `engine.explaining.verdict`; None without a placement, and in outcomes before version 0.3.0"""
     simplest: dict[str, Json] | None = None
     """the simplest placement near this one, as a run's report has it; None where none fits"""
 
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What outcomes with a placement are ordered by: the batch in a stream, where it is known; the step."""
+        in_stream = self.batch_time_us is not None
+        return not in_stream, (self.batch_time_us if in_stream else self.step_time_us) or 0.0
+
     def to_json(self) -> dict[str, Json]:
-        """The fields as JSON."""
+        """The fields as JSON; those of a stream only in one."""
         fields: dict[str, Json] = dataclasses.asdict(self)
-        return {name: _as_list(value) for name, value in fields.items()}
+        return {name: _as_list(value) for name, value in fields.items() if value is not None or name not in OF_A_STREAM}
 
 
 def outcome_from_json(values: Mapping[str, Any]) -> Outcome:

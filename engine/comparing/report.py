@@ -30,6 +30,7 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
         "evaluations": request.budget.evaluations,
         "seconds": request.budget.seconds,
         "seeds": request.seeds,
+        **({} if request.stream is None else {"stream": request.stream.to_json()}),
         "engine_version": VERSION,
         "step_time_source": simulated_words(prepared.op_time_sources()),
         "one_device_us": one_device_us(outcomes),
@@ -64,4 +65,6 @@ def draw_outcomes(
 def title_of(graph_name: str, request: ComparisonRequest) -> str:
     """The figure's title."""
     kinds = ", ".join(sorted({device.kind for device in request.cluster.devices}))
-    return f"{graph_name} on {request.cluster.device_count} devices ({kinds}), {request.seeds} seeds"
+    title = f"{graph_name} on {request.cluster.device_count} devices ({kinds}), {request.seeds} seeds"
+    stream = request.stream
+    return title if stream is None else f"{title}, {stream.micro_batches} micro-batches ({stream.pipeline})"

@@ -25,17 +25,19 @@ def answer_to_json(
     baselines: Mapping[str, float | None],
     refusal: str = "",
     batch: SimulatedBatch | None = None,
+    samples: int = 0,
 ) -> dict[str, Json]:
     """The fields `devices_used`, `crossing_edges`, `verdict`, `prefer` and `simplest` of a report.
 
     `answer` [groups of the problem], which `levels` splits; `baselines`: method → step time in µs, or None;
-    `refusal`: why no placement can fit in memory, where that is known. `batch`: the answer's, in a stream.
+    `refusal`: why no placement can fit in memory, where that is known. `batch`: the answer's, in a stream; `samples`
+    of a micro-batch, 0 where it is not known.
     """
     if batch is None:
         verdict = verdict_of(problem, answer, baselines, refusal)
         kind, error, words = verdict.kind, verdict.error, verdict.to_json()
     else:
-        of_stream = stream_verdict_of(problem, answer, batch, refusal)
+        of_stream = stream_verdict_of(problem, answer, batch, samples, refusal)
         kind, error, words = of_stream.kind, of_stream.error, of_stream.to_json(baselines)
     feasible = kind is not VerdictKind.INFEASIBLE
     return {

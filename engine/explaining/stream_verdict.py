@@ -60,9 +60,12 @@ class StreamVerdict:
 
 
 def stream_verdict_of(
-    problem: PlacementProblem, placement: NDArray[np.int32], batch: SimulatedBatch, refusal: str = ""
+    problem: PlacementProblem, placement: NDArray[np.int32], batch: SimulatedBatch, samples: int = 0, refusal: str = ""
 ) -> StreamVerdict:
-    """The verdict on `placement` [groups], whose `batch` is simulated; `refusal`: why none can fit in memory."""
+    """The verdict on `placement` [groups], whose `batch` is simulated, of micro-batches of `samples` (0: not known).
+
+    `refusal`: why none can fit in memory.
+    """
     simulator = problem.simulator
     device_of_op = placement[simulator.group_of_op]
     error = error_of(problem.costs, problem.op_time_us[device_of_op, np.arange(len(device_of_op))])
@@ -78,7 +81,7 @@ def stream_verdict_of(
         needs = shortage_words(missing, problem.cluster)
         sentence = f"No placement was found whose batch fits in memory: the closest needs {needs}."
     elif kind is VerdictKind.SPLIT:
-        sentence = _split_sentence(used, batch, alone_us, error, bottleneck)
+        sentence = _split_sentence(used, rate_words(batch, samples), batch.batch_time_us, alone_us, error, bottleneck)
     else:
         sentence = _one_device_sentence(used, gain)
     return StreamVerdict(kind, sentence, error, alone_us, gain, low, high, bottleneck)
@@ -106,15 +109,26 @@ def _bottleneck(problem: PlacementProblem, placement: NDArray[np.int32], batch: 
     return Bottleneck("device", cluster.devices[device].name, share, cluster.devices[device].short_name)
 
 
+def rate_words(batch: SimulatedBatch, samples: int) -> str:
+    """`96 samples a second, in 12 micro-batches`; without the samples of a micro-batch, its micro-batches a second."""
+    rate = len(batch.start_us) * US_IN_A_SECOND / batch.batch_time_us
+    if not samples:
+        return f"{rate:.3g} micro-batches a second"
+    return f"{samples * rate:.3g} samples a second, in {rate:.3g} micro-batches"
+
+
 def _split_sentence(
-    used: int, batch: SimulatedBatch, alone_us: float | None, error: ModelError, bottleneck: Bottleneck | None
+    used: int,
+    rate: str,
+    batch_us: float,
+    alone_us: float | None,
+    error: ModelError,
+    bottleneck: Bottleneck | None,
 ) -> str:
-    micro_batches = len(batch.start_us)
-    rate = f"{micro_batches * US_IN_A_SECOND / batch.batch_time_us:.3g} micro-batches a second"
     if alone_us is None:
         times = "the graph fits on no single device"
     else:
-        ratio = alone_us / batch.batch_time_us
+        ratio = alone_us / batch_us
         times = f"{ratio:.2f} times as many as one device"
         if not error.is_exact:
             times += f" ({ratio / error.greatest:.2f} to {ratio / error.least:.2f})"

@@ -87,6 +87,8 @@ class Origin:
     """one of `FRAMEWORKS`: the library of which the graph is a recording"""
     beside: tuple[str, ...] = ()
     """outermost scopes of a recording that are no modules of the model, such as a loss of its own"""
+    samples: int = 0
+    """samples of which the file is a step, as it says; 0 where it does not"""
 
     @property
     def is_recording(self) -> bool:

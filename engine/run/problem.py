@@ -45,6 +45,8 @@ class RunProblem:
             if timer is not None:
                 raise SettingsError("streams are not measured", where="measure", allowed="objective step_time")
         self._prepared, self._request = prepared, request
+        self.samples = prepared.origin.samples
+        """of a step, 0 where it is not known"""
         grouping, cluster = prepared.grouping, request.cluster
         allowed = self._allowed(grouping)
         whole = {group: device for group, device in request.pins.items() if device != SPLIT}

@@ -43,8 +43,8 @@ def _rank(answer: StreamAnswer) -> tuple[int, float]:
     return answer.missing_bytes, answer.batch.batch_time_us
 
 
-def stream_fields(problem: PlacementProblem, answer: StreamAnswer) -> dict[str, Json]:
-    """The fields of a report that only a stream has."""
+def stream_fields(problem: PlacementProblem, answer: StreamAnswer, samples: int) -> dict[str, Json]:
+    """The fields of a report that only a stream has; `samples` of a micro-batch, 0 where it is not known."""
     assert problem.stream is not None
     period_us = float(problem.simulator.evaluate(answer.placement[None, :]).step_time_us[0])
-    return fields_of_batch(answer.batch, problem.stream, period_us, problem.simulator.loads(answer.placement))
+    return fields_of_batch(answer.batch, problem.stream, period_us, problem.simulator.loads(answer.placement), samples)

@@ -118,7 +118,8 @@ test("only a report of a stream has figures of one", () => {
   const report = { stream: { micro_batches: 8, pipeline: "1f1b", contiguous: false }, period_us: 61_200, batch_time_us: 612_000, micro_batches_per_second: 13.0719, stages: 4 };
   assert.equal(streamFacts(null), null);
   assert.equal(streamFacts({ ...report, stream: undefined }), null);
-  assert.deepEqual(streamFacts(report), { figures: { rate: "13.1", period: "61.20 ms", batch: "612.0 ms", stages: "4" }, note: "" });
+  assert.deepEqual(streamFacts(report), { figures: { samples: "–", rate: "13.1", period: "61.20 ms", batch: "612.0 ms", stages: "4" }, note: "" });
+  assert.equal(streamFacts({ ...report, samples_per_second: 104.575 })?.figures.samples, "105");
   assert.match(String(streamFacts({ ...report, stream: { ...report.stream, note: "not in turns" } })?.note), /: not in turns\.$/);
 });
 

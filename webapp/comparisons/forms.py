@@ -10,7 +10,7 @@ from engine import api
 from webapp.comparisons.models import Comparison
 from webapp.form_errors import add_to_form
 from webapp.runs import first_values
-from webapp.runs.forms import ProblemForm
+from webapp.runs.forms import StreamForm
 from webapp.runs.method_labels import methods_by_kind, presets_in_words
 
 MOST_RUNS = 200
@@ -28,8 +28,8 @@ class MethodChoice:
     """None where it has no presets"""
 
 
-class ComparisonForm(ProblemForm):
-    """Devices, methods, policy, seeds, budget. Valid fields make `request`, the comparison to start."""
+class ComparisonForm(StreamForm):
+    """Devices, objective, methods, policy, seeds, budget. Valid fields make `request`, the comparison to start."""
 
     methods = forms.MultipleChoiceField(label="Methods", widget=forms.CheckboxSelectMultiple)
     seeds = forms.IntegerField(
@@ -44,7 +44,7 @@ class ComparisonForm(ProblemForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choices("methods", methods_by_kind())
+        self._choices("methods", methods_by_kind(marks_streams=True))
         known = [method.name for method in api.methods()]
         self.fields["methods"].initial = [name for name in FIRST_CHOICE if name in known]
         for method in api.methods():
@@ -84,6 +84,7 @@ class ComparisonForm(ProblemForm):
                 settings=self._settings(data["methods"]),
                 drop_devices=data["drop_devices"],
                 policy=self.given_policy(),
+                stream=self._stream(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "methods")
@@ -110,6 +111,7 @@ def first_values_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "methods": comparison.methods,
         "seeds": comparison.seeds,
         "drop_devices": comparison.drop_devices,
+        **first_values.of_stream(comparison.stream),
         **presets,
     }
 

@@ -13,6 +13,7 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
+from webapp.runs.stream_words import stream_words
 from webapp.runs.with_cluster import WithCluster
 
 
@@ -40,6 +41,8 @@ class Comparison(WithCluster, Deletable):
     """that a person gave it; empty: pages show its `usual_title`"""
     settings = JsonTextField(default=dict)
     """{method: its settings}, where they differ from the defaults"""
+    stream = JsonTextField(null=True)
+    """as a run has it; None: its methods make the step time small"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="comparisons")
     """the trained policy for the methods that take one; None: none chosen, or deleted since"""
     policy_name = models.CharField(max_length=200, default="", blank=True)
@@ -70,6 +73,11 @@ class Comparison(WithCluster, Deletable):
     def usual_title(self) -> str:
         """What it is, for people: the name that it has until a person gives it one."""
         return f"Comparison on {self.graph.name}"
+
+    @property
+    def stream_words(self) -> str:
+        """`8 micro-batches, 1f1b, contiguous stages`; empty where step times are compared."""
+        return stream_words(self.stream)
 
     @property
     def settings_of_methods(self) -> dict[str, dict[str, api.Json]]:

@@ -6,7 +6,7 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import CharField, Count, F, Min, Q, QuerySet, Sum, Value
+from django.db.models import Case, CharField, Count, F, FloatField, Min, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
@@ -80,9 +80,19 @@ class ComparisonLine:
 
 SLOWEST = 1e300
 """in place of a step time where there is none"""
+AFTER_STEPS = 1e150
+"""times a period: more than any step time in µs, less than `SLOWEST`"""
+
+
+def _fastest(best_us: Any) -> Case:
+    """What orders rows by `best_us`: step times first, then the periods of streams, which no step compares with."""
+    return Case(When(stream__isnull=True, then=best_us), default=best_us * AFTER_STEPS, output_field=FloatField())
+
+
+FASTEST_RUN = Coalesce(_fastest(F("best_step_time_us")), SLOWEST)
 RUN_SORTS: Sorts = {
     **BY_AGE,
-    "fastest": ("Fastest first", (Coalesce("best_step_time_us", SLOWEST), "-created_at", "id")),
+    "fastest": ("Fastest first", (FASTEST_RUN, "-created_at", "id")),
     "method": ("By method", ("method", "-created_at", "id")),
 }
 LINE_SORTS: Sorts = {
@@ -91,9 +101,9 @@ LINE_SORTS: Sorts = {
     "fastest": ("Fastest first", ("rank", "-created_at", "id")),
     "method": ("By method", ("rank", "-created_at", "id")),
 }
-RUN_RANKS: dict[str, Any] = {"fastest": Coalesce("best_step_time_us", SLOWEST), "method": F("method")}
+RUN_RANKS: dict[str, Any] = {"fastest": FASTEST_RUN, "method": F("method")}
 COMPARISON_RANKS: dict[str, Any] = {
-    "fastest": Coalesce(Min("compared_runs__run__best_step_time_us", filter=LIVING), SLOWEST),
+    "fastest": Coalesce(_fastest(Min("compared_runs__run__best_step_time_us", filter=LIVING)), SLOWEST),
     "method": Value("comparison", output_field=CharField()),
 }
 """order → what a line of that kind is sorted by, before its age"""

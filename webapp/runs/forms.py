@@ -52,7 +52,7 @@ OBJECTIVES = [
 FIRST_MICRO_BATCHES = 8
 USUAL = "usual"
 PIPELINES = [
-    (USUAL, "usual for the graph"),
+    (USUAL, "usual"),
     *((str(pipeline), str(pipeline)) for pipeline in api.Pipeline),
 ]
 
@@ -231,21 +231,12 @@ class ProblemForm(forms.Form):
             add_to_form(self, error, "cluster")
 
 
-class RunForm(ProblemForm):
-    """Devices, objective, method, policy, budget, seed. Valid fields make `request`, for the engine.
+class StreamForm(ProblemForm):
+    """The objective, and the stream of micro-batches whose throughput is to be great.
 
     With the graph that it is for, the usual pipeline is that of the graph, and its passes are checked.
     """
 
-    method = forms.ChoiceField(label="Method", widget=OptionSelect)
-    preset = forms.CharField(label="Preset", required=False)
-    zero_shot = forms.BooleanField(
-        label="Zero-shot: only the policy's first proposals",
-        required=False,
-        widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
-    )
-    seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
-    prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
     objective = forms.ChoiceField(
         label="Objective", choices=OBJECTIVES, required=False, widget=forms.RadioSelect, initial=OBJECTIVES[0][0]
     )
@@ -259,7 +250,7 @@ class RunForm(ProblemForm):
         label="Pipeline",
         choices=PIPELINES,
         required=False,
-        help_text="Usual: 1f1b with a backward pass, else inference.",
+        help_text="Usual: 1f1b for a graph with a backward pass, else inference.",
     )
     contiguous = forms.BooleanField(
         label="Contiguous stages: a device runs one part of each pass, as PyTorch's pipelining requires", required=False
@@ -269,50 +260,17 @@ class RunForm(ProblemForm):
         required=False,
     )
 
-    request: api.RunRequest
-
     def __init__(self, *args: Any, graph: Graph | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._graph = graph
-        methods = api.methods()
-        self._choices("method", methods_by_kind(marks_streams=True))
-        self.fields["method"].initial = methods[0].name
-        self._attributes("method", {method.name: _method_attributes(method) for method in methods})
-        presets = dict.fromkeys(preset for method in methods for preset in method.presets)
-        self.fields["preset"].help_text = presets_in_words(presets)
-        self.fields["preset"].widget = forms.Select(choices=[("", "default"), *((name, name) for name in presets)])
-        default_policy = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
-        self.fields["policy"].initial = str(default_policy.id) if default_policy else ""
-        if self.is_bound and self.data.get("zero_shot"):
-            self.fields["evaluations"].required = False
 
     def clean(self) -> dict[str, Any]:
-        """Make `request`; the engine's errors appear at the fields."""
+        """Forget what is wrong in fields of a stream where none is asked for: no one sees them then."""
         super().clean()
         if self.cleaned_data.get("objective") != api.Objective.THROUGHPUT:
-            for name in ("micro_batches", "pipeline"):  # which no one sees then
+            for name in ("micro_batches", "pipeline"):
                 self.errors.pop(name, None)
-        self._check_preset()
-        self._check_zero_shot()
-        cluster = self.chosen_cluster()
-        if self.errors or cluster is None:
-            return self.cleaned_data
-        data = self.cleaned_data
-        try:
-            self.request = api.RunRequest(
-                cluster=cluster,
-                method=data["method"],
-                budget=api.Budget(self._evaluations(cluster), data["seconds"]),
-                seed=data["seed"],
-                settings={"preset": data["preset"]} if data["preset"] else {},
-                drop_devices=data["drop_devices"],
-                policy=self.given_policy(),
-                prefer=api.Preference.of_words(data["prefer"] or FASTEST),
-                stream=self._stream(),
-            )
-        except api.PlacetoError as error:
-            add_to_form(self, error, "method")
-        return data
+        return self.cleaned_data
 
     @property
     def is_for_a_stream(self) -> bool:
@@ -337,6 +295,60 @@ class RunForm(ProblemForm):
         if graph is not None:
             api.require_stream(graph, stream)
         return stream
+
+
+class RunForm(StreamForm):
+    """Devices, objective, method, policy, budget, seed. Valid fields make `request`, for the engine."""
+
+    method = forms.ChoiceField(label="Method", widget=OptionSelect)
+    preset = forms.CharField(label="Preset", required=False)
+    zero_shot = forms.BooleanField(
+        label="Zero-shot: only the policy's first proposals",
+        required=False,
+        widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
+    )
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
+    prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
+    request: api.RunRequest
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        methods = api.methods()
+        self._choices("method", methods_by_kind(marks_streams=True))
+        self.fields["method"].initial = methods[0].name
+        self._attributes("method", {method.name: _method_attributes(method) for method in methods})
+        presets = dict.fromkeys(preset for method in methods for preset in method.presets)
+        self.fields["preset"].help_text = presets_in_words(presets)
+        self.fields["preset"].widget = forms.Select(choices=[("", "default"), *((name, name) for name in presets)])
+        default_policy = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
+        self.fields["policy"].initial = str(default_policy.id) if default_policy else ""
+        if self.is_bound and self.data.get("zero_shot"):
+            self.fields["evaluations"].required = False
+
+    def clean(self) -> dict[str, Any]:
+        """Make `request`; the engine's errors appear at the fields."""
+        super().clean()
+        self._check_preset()
+        self._check_zero_shot()
+        cluster = self.chosen_cluster()
+        if self.errors or cluster is None:
+            return self.cleaned_data
+        data = self.cleaned_data
+        try:
+            self.request = api.RunRequest(
+                cluster=cluster,
+                method=data["method"],
+                budget=api.Budget(self._evaluations(cluster), data["seconds"]),
+                seed=data["seed"],
+                settings={"preset": data["preset"]} if data["preset"] else {},
+                drop_devices=data["drop_devices"],
+                policy=self.given_policy(),
+                prefer=api.Preference.of_words(data["prefer"] or FASTEST),
+                stream=self._stream(),
+            )
+        except api.PlacetoError as error:
+            add_to_form(self, error, "method")
+        return data
 
     def _evaluations(self, cluster: api.Cluster) -> int:
         if self.cleaned_data["zero_shot"]:

@@ -13,6 +13,7 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.cluster_words import links_words
 from webapp.runs.method_labels import method_labels
+from webapp.runs.stream_words import stream_words
 from webapp.runs.with_cluster import WithCluster
 
 NOT_THINNED = models.Q(kept_events=None)
@@ -116,12 +117,7 @@ class Run(WithCluster, JobWithEvents):
     @property
     def stream_words(self) -> str:
         """`8 micro-batches, 1f1b, contiguous stages, stages run again`; empty for a run for the time of one step."""
-        if self.stream is None:
-            return ""
-        stream = api.Stream.from_json(self.stream)
-        batch = "1 micro-batch" if stream.micro_batches == 1 else f"{stream.micro_batches} micro-batches"
-        contiguous, again = stream.contiguous * ", contiguous stages", stream.recomputes * ", stages run again"
-        return f"{batch}, {stream.pipeline}{contiguous}{again}"
+        return stream_words(self.stream)
 
     @property
     def links_words(self) -> str:

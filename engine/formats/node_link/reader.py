@@ -1,6 +1,7 @@
 """Reads node-link JSON (`.json`, `.json.gz`, networkx): a graph and its costs. Runs in a child.
 
-    {"directed": true, "multigraph": false, "graph": {"name", "framework", "modules": {path: class}, "input_shapes"},
+    {"directed": true, "multigraph": false,
+     "graph": {"name", "batch", "framework", "modules": {path: class}, "input_shapes"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
                 "temporary_bytes", "trips", "launches", "colocation": label, "devices": [kinds], "device", "phase",
                 "parameters", "input_shapes": number, "buffers": [null, "persistent" or [id, output], ...],
@@ -45,6 +46,7 @@ MOST_VALUES = 10_000_000
 """names, numbers, lists and objects in one file: about a gigabyte of memory"""
 CYCLE_SHOWN = 5
 MOST_BESIDE = 100
+MOST_SAMPLES = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class NodeLinkGraph:
     framework: str
     """one of `FRAMEWORKS`, or empty"""
     beside: tuple[str, ...]
+    """as in `Origin`"""
+    samples: int
     """as in `Origin`"""
     calls: RecordedCalls | None
     """None where the file is no recording of PyTorch"""
@@ -73,7 +77,8 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its costs. Raises GraphError, CostError, LimitError."""
     report_progress(READING, 0, 0)
     found = parsed(_content(source))
-    origin = Origin(source.suffix, source.options.to_json(), framework=found.framework, beside=found.beside)
+    options = source.options.to_json()
+    origin = Origin(source.suffix, options, framework=found.framework, beside=found.beside, samples=found.samples)
     graph = GraphWithShapes(found.graph, calls=found.calls, options=source.options)
     return ReadFile(graph, GivenCosts(found.costs), origin, held=found.held)
 
@@ -133,7 +138,7 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
     _require_late(columns, ops)
     costs = costs_of(ops, columns, index_of_name)
     calls = read_calls(about, nodes, graph.op_names) if framework == TORCH and with_work else None
-    return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside, calls)
+    return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside, _samples(about), calls)
 
 
 def _framework(about: NodeJson) -> str:
@@ -141,6 +146,15 @@ def _framework(about: NodeJson) -> str:
     if framework not in FRAMEWORKS:
         raise wrong(framework, "graph, framework", ", ".join(FRAMEWORKS[1:]))
     return framework
+
+
+def _samples(about: NodeJson) -> int:
+    samples = about.get("batch")
+    if samples is None:
+        return 0
+    if not isinstance(samples, int) or isinstance(samples, bool) or not 1 <= samples <= MOST_SAMPLES:
+        raise wrong(samples, "graph, batch", f"an integer from 1 to {MOST_SAMPLES}")
+    return samples
 
 
 def _require_late(columns: NDArray[np.int32], ops: Sequence[NodeOp]) -> None:

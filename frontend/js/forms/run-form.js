@@ -46,7 +46,7 @@ export function enhanceRunForm(form) {
 }
 
 /** Fields of a run that a comparison has too. */
-const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices"];
+const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices", "objective", "micro_batches", "pipeline", "contiguous"];
 
 /**
  * The link to the form of a comparison takes along what was entered here.
@@ -77,7 +77,7 @@ function showMethod(form) {
  *
  * @param {HTMLFormElement} form
  */
-function showStream(form) {
+export function showStream(form) {
   for (const name of ["micro_batches", "pipeline", "contiguous", "recompute"]) {
     const input = field(form, name);
     if (input) {
@@ -87,7 +87,7 @@ function showStream(form) {
 }
 
 /** @param {HTMLFormElement} form */
-function isForStream(form) {
+export function isForStream(form) {
   return new FormData(form).get("objective") === "throughput";
 }
 
@@ -161,7 +161,7 @@ function showSummary(form, devices) {
 }
 
 /** @param {HTMLFormElement} form */
-function streamWords(form) {
+export function streamWords(form) {
   return isForStream(form) ? `, for the throughput of ${formatCount(Number(field(form, "micro_batches")?.value || 8))} micro-batches` : "";
 }
 

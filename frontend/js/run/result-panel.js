@@ -46,6 +46,8 @@ export class ResultPanel {
     this.#shown = shown;
     this.#part("advice-line").hidden = result === null;
     setText(this.#part("advice"), result?.verdict.sentence ?? "");
+    this.#part("proof-line").hidden = !result?.proof;
+    setText(this.#part("proof"), result?.proof?.sentence ?? "");
     const trade = result?.verdict.trade_sentence ?? "";
     this.#part("trade").hidden = trade === "";
     setText(this.#part("trade"), trade);

@@ -24,7 +24,7 @@ export function resultOf(report, stored = null) {
     return stored;
   }
   const { device_of_group: _, parts: __, ...figures } = simplest;
-  return { step_time_us: stepTimeUs, devices_used: devices, crossing_edges: edges, verdict, prefer: report?.prefer ?? "fastest", simplest: figures, ...(report?.stream ? { stream: report.stream } : {}) };
+  return { step_time_us: stepTimeUs, devices_used: devices, crossing_edges: edges, verdict, prefer: report?.prefer ?? "fastest", simplest: figures, ...(report?.stream ? { stream: report.stream } : {}), ...(report?.proof ? { proof: report.proof } : {}) };
 }
 
 /**

@@ -19,6 +19,7 @@ export function showStreamFacts(root, store) {
       return; // what the server wrote stays
     }
     host.hidden = false;
+    find(host, "[data-part=samples]", HTMLElement).hidden = words.figures.samples === NOTHING;
     for (const [name, text] of Object.entries(words.figures)) {
       setText(find(host, `[data-stream=${name}]`, HTMLElement), text);
     }
@@ -29,15 +30,16 @@ export function showStreamFacts(root, store) {
 
 /**
  * @param {import("../ui/contracts.js").Report | null} report
- * @returns {{ figures: Record<"rate" | "period" | "batch" | "stages", string>, note: string } | null} null: no report of a stream
+ * @returns {{ figures: Record<"samples" | "rate" | "period" | "batch" | "stages", string>, note: string } | null} null: no report of a stream
  */
 export function streamFacts(report) {
   if (!report?.stream) {
     return null;
   }
-  const { micro_batches_per_second: rate, period_us: periodUs, batch_time_us: batchUs, stages, stream } = report;
+  const { samples_per_second: samples, micro_batches_per_second: rate, period_us: periodUs, batch_time_us: batchUs, stages, stream } = report;
   return {
     figures: {
+      samples: samples == null ? NOTHING : significant(samples),
       rate: rate == null ? NOTHING : significant(rate),
       period: formatTime(periodUs, 4),
       batch: formatTime(batchUs, 4),

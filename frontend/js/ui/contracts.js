@@ -91,12 +91,20 @@
  * @property {Verdict} [verdict]
  * @property {string} [prefer] `fastest` or `simplest=1%`
  * @property {SimplestPlacement | null} [simplest] null: no placement fits
+ * @property {Proof} [proof] missing where nothing is proven
  * @property {{ micro_batches: number, pipeline: string, contiguous: boolean, recompute?: string, note?: string }} [stream] only of a run for the
  *   throughput of a stream, as all that follows; its `step_time_us` is the period
  * @property {number} [period_us]
  * @property {number} [batch_time_us]
  * @property {number | null} [micro_batches_per_second]
+ * @property {number} [samples_per_second] missing where the graph's file does not say of how many samples a step is
  * @property {number} [stages]
+ *
+ * @typedef {object} Proof that no placement is better, to 0.1 %
+ * @property {"step" | "period" | "batch"} of
+ * @property {number} bound_us
+ * @property {number} gap
+ * @property {string} sentence
  *
  * @typedef {object} Verdict with more fields, see docs/formats.md
  * @property {"split" | "one_device" | "infeasible"} kind
@@ -120,6 +128,7 @@
  * @property {string} prefer
  * @property {SimplestFigures} simplest
  * @property {object} [stream] only of a run for the throughput of a stream
+ * @property {Proof} [proof] missing where nothing is proven
  *
  * @typedef {object} ErrorBand of a real step, from the calibration of the cluster
  * @property {number} low_us

@@ -24,8 +24,8 @@ def outcomes_of(comparison: Comparison) -> list[api.Outcome]:
 
 
 def context_of(comparison: Comparison) -> dict[str, object]:
-    """Context: comparison, graph, project, runs, runs_as_lines, summaries, verdict, ended, working, to_cancel,
-    comparison_json
+    """Context: comparison, graph, project, runs, runs_as_lines, summaries, verdict, in_stream, ended, working,
+    to_cancel, comparison_json
     (for json_script).
     """
     runs = runs_of(comparison)
@@ -38,6 +38,7 @@ def context_of(comparison: Comparison) -> dict[str, object]:
         "runs_as_lines": [RunLine(run) for run in runs],
         "summaries": api.comparison_summaries(outcomes),
         "verdict": api.comparison_verdict(outcomes),
+        "in_stream": comparison.stream is not None,
         "ended": sum(outcome.ended for outcome in outcomes),
         "working": not all(outcome.ended for outcome in outcomes),
         "to_cancel": any(not run.has_ended and not run.cancel_requested for run in runs),

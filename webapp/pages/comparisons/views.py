@@ -36,7 +36,10 @@ from webapp.pages.graphs.page import graph_or_404, run_in_address
 from webapp.pages.renaming import rename as rename_row
 from webapp.runs import first_values
 
-KEPT_FIELDS = ("cluster", "policy", "evaluations", "seconds", "drop_devices")
+KEPT_FIELDS = (
+    *("cluster", "policy", "evaluations", "seconds", "drop_devices"),
+    *("objective", "micro_batches", "pipeline", "contiguous"),
+)
 """that the form of a run gives the form of a comparison in its address"""
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()
@@ -47,8 +50,8 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The form; a valid one starts a comparison."""
     graph = graph_or_404(graph_id)
     if request.method != "POST":
-        return _form_page(request, graph, ComparisonForm(initial=_first_values(request, graph)))
-    form = ComparisonForm(request.POST)
+        return _form_page(request, graph, ComparisonForm(initial=_first_values(request, graph), graph=graph))
+    form = ComparisonForm(request.POST, graph=graph)
     if form.is_valid():
         form.require_placeable(graph, form.request)
     if form.is_valid():
@@ -66,7 +69,7 @@ def _first_values(request: HttpRequest, graph: Graph) -> dict[str, Any]:
         initial = first_values_of_comparison(comparison)
     elif run is not None:
         initial = first_values.of_problem(run, run.evaluations, run.seconds, run.policy)
-        initial["drop_devices"] = run.drop_devices
+        initial |= {"drop_devices": run.drop_devices, **first_values.of_stream(run.stream)}
     else:
         initial = first_values.of_project(graph.project)
     return initial | {name: request.GET[name] for name in KEPT_FIELDS if name in request.GET}
@@ -106,9 +109,14 @@ def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
 @require_safe
 @never_cache
 def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """The page's table alone. Context: summaries, verdict."""
-    outcomes = outcomes_of(comparison_or_404(comparison_id))
-    context = {"summaries": api.comparison_summaries(outcomes), "verdict": api.comparison_verdict(outcomes)}
+    """The page's table alone. Context: summaries, verdict, in_stream."""
+    comparison = comparison_or_404(comparison_id)
+    outcomes = outcomes_of(comparison)
+    context = {
+        "summaries": api.comparison_summaries(outcomes),
+        "verdict": api.comparison_verdict(outcomes),
+        "in_stream": comparison.stream is not None,
+    }
     return render(request, "comparisons/table.html", context)
 
 

@@ -78,6 +78,11 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "One step of the graph in a stream. A batch has several: the pipeline fills, runs steadily, and drains; "
             "ops of the optimizer run once, after the last one.",
         ),
+        "proven": Word(
+            "Proven optimal",
+            "A bound shows that no placement is better by more than 0.1 %. In a stream it may be the period alone: "
+            "what fill and drain add to a batch has no bound.",
+        ),
         "in_flight": Word(
             "In flight",
             "A micro-batch is in flight on a device from the start of its first block there to the end of its last. "

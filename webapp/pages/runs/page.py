@@ -15,8 +15,11 @@ from webapp.runs.forms import FASTEST
 from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Answer, Run
 
-OF_A_STREAM = ("stream", "period_us", "batch_time_us", "micro_batches_per_second", "stages", "is_contiguous")
-"""fields that only the report of a stream has, and that its page shows"""
+OF_SOME = (
+    *("stream", "period_us", "batch_time_us", "micro_batches_per_second", "samples_per_second", "stages"),
+    *("is_contiguous", "proof"),
+)
+"""fields that only some reports have, those of a stream or with a proof, and that the page shows"""
 
 
 def run_or_404(run_id: uuid.UUID | str) -> Run:
@@ -59,7 +62,7 @@ def run_to_json(run: Run) -> dict[str, object]:
 
 
 def result_of(run: Run) -> dict[str, api.Json] | None:
-    """The verdict on the answer, and the figures of it, of its batch in a stream, and of the simplest placement.
+    """The verdict on the answer, and the figures of it, of its batch in a stream, of the simplest one; what is proven.
 
     None before they are known.
     """
@@ -70,8 +73,8 @@ def result_of(run: Run) -> dict[str, api.Json] | None:
         return None
     figures = {key: value for key, value in simplest.items() if key not in ("device_of_group", "parts")}
     kept = ("step_time_us", "devices_used", "crossing_edges", "verdict", "prefer")
-    in_stream = {key: report[key] for key in OF_A_STREAM if key in report}
-    return {**{key: report[key] for key in kept}, "simplest": figures, **in_stream}
+    of_some = {key: report[key] for key in OF_SOME if key in report}
+    return {**{key: report[key] for key in kept}, "simplest": figures, **of_some}
 
 
 def offers_simplest_first(result: Mapping[str, Any] | None) -> bool:
