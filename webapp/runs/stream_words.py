@@ -4,7 +4,7 @@ from engine import api
 
 
 def stream_words(stream: api.Json) -> str:
-    """`8 micro-batches, 1f1b, contiguous stages, stages run again`; empty without a stream, where the time of one step counts."""
+    """`8 micro-batches, 1f1b, contiguous stages, stages run again`; empty without a stream: a step's time counts."""
     if stream is None:
         return ""
     asked = api.Stream.from_json(stream)
