@@ -88,6 +88,7 @@ from engine.formats.reading import AUTO_GROUPS, Groups, check_run_metadata, chec
 from engine.formats.reading import STEPS as READING_STEPS
 from engine.formats.registry import CONVERSIONS, FORMATS, suffix_of, unknown_suffix
 from engine.formats.writing import require_saved_model, write_placed
+from engine.graphs.constraints import Constraints
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.graphs.origin import NO_SIGNATURE, NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import (
@@ -333,6 +334,7 @@ __all__ = [
     "ClusterError",
     "ComparisonListener",
     "ComparisonRequest",
+    "Constraints",
     "CostError",
     "CostSource",
     "Device",

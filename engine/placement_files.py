@@ -15,9 +15,11 @@ from engine.files.json_text import read_json, shown
 from engine.formats.modules.files import devices_of_modules
 from engine.formats.reading import AS_IT_IS
 from engine.formats.writing import write_placed
+from engine.graphs.constraints import Constraints
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
+from engine.problem.constrained import RunConstraints
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
 from engine.simulator.streams.figures import fields_of_batch
@@ -54,17 +56,24 @@ def devices_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDA
 
 
 def simulate(
-    prepared: PreparedGraph, cluster: Cluster, placements: list[Json], stream: Stream | None = None
+    prepared: PreparedGraph,
+    cluster: Cluster,
+    placements: list[Json],
+    stream: Stream | None = None,
+    constraints: Constraints | None = None,
 ) -> list[Json]:
     """A report (docs/formats.md) for each of `placements`, {op: device} of all ops. Raises PlacementError.
 
-    With `stream` each says also what a batch takes; raises SettingsError where the graph lacks the stream's passes.
+    With `stream` each says also what a batch takes; raises SettingsError where the graph lacks the stream's passes. One
+    that breaks a rule of the graph's file or of `constraints` says which.
     """
     if not placements:
         raise PlacementError("an empty list", where="placement", allowed="at least one placement")
     device_of_op = np.stack([_device_of_op(prepared, cluster, placement) for placement in placements])
     evaluations = Simulator(prepared.graph, prepared.costs, cluster).evaluate(device_of_op)
     bound_us = lower_bound_us(prepared.graph, prepared.costs, cluster)
+    rules = RunConstraints.of(prepared.graph, constraints or Constraints(), cluster)
+    broken = [rules.broken_by(devices, cluster) for devices in device_of_op]
     nothing: list[dict[str, Json]] = [{} for _ in placements]
     of_streams = nothing if stream is None else _in_stream(prepared, cluster, device_of_op, stream)
     return [
@@ -73,9 +82,10 @@ def simulate(
             "peak_bytes": [int(peak) for peak in peaks],
             "lower_bound_us": bound_us,
             **of_stream,
+            **({"breaks": sentence} if sentence else {}),
         }
-        for step_time_us, peaks, of_stream in zip(
-            evaluations.step_time_us, evaluations.peak_bytes, of_streams, strict=True
+        for step_time_us, peaks, of_stream, sentence in zip(
+            evaluations.step_time_us, evaluations.peak_bytes, of_streams, broken, strict=True
         )
     ]
 

@@ -147,7 +147,7 @@ class PreparedGraph:
             "framework": self.origin.framework,
             "options": dict(self.origin.options),
             "signatures": list(self.origin.signatures),
-            "notes": list(self.origin.notes),
+            "notes": [*self.origin.notes, *(f"Constraint: {line}" for line in graph.constraints)],
             "cpu_ops": _by_reason(self.graph.op_names, self.graph.cpu_reason),
             "gpu_ops": _by_reason(self.graph.op_names, self.graph.gpu_reason),
             "fixed_ops": self._fixed_ops(),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine import api
 from engine.cli import Commands
+from engine.cli.constraint_arguments import add_constraints, constraints_of
 from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
@@ -44,6 +45,7 @@ def add_compare(commands: Commands) -> None:
     )
     add_settings(parser, "a setting of a method, such as placeto.preset=paper", "METHOD", "METHOD.NAME=JSON")
     add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
+    add_constraints(parser)
     add_stream(parser)
     add_prefer(parser, "beside each row's own placement stands the simplest one")
     parser.add_argument(
@@ -77,6 +79,7 @@ def _compare(parsed: argparse.Namespace) -> int:
         policy_of(parsed),
         api.Preference.of_words(parsed.prefer),
         stream_of(parsed),
+        constraints_of(parsed),
     )
     if parsed.processes < 0:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")

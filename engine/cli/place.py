@@ -10,6 +10,7 @@ from typing import Any
 
 from engine import api
 from engine.cli import Commands
+from engine.cli.constraint_arguments import add_constraints, constraints_of
 from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
@@ -83,6 +84,7 @@ def add_place(commands: Commands) -> None:
         help="run placements on this machine, a process for each CPU of the cluster: `last`, the answer; `top K`, the "
         "best K that differ, of which the measured fastest is the answer; `all`, every evaluation",
     )
+    add_constraints(parser)
     add_stream(parser)
     add_prefer(parser, "write to --out the fastest placement (default) or the simplest one")
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone; {MODULES_HELP}")
@@ -115,6 +117,7 @@ def _place(parsed: argparse.Namespace) -> int:
         robust=parsed.robust,
         prefer=api.Preference.of_words(parsed.prefer),
         stream=stream_of(parsed),
+        constraints=constraints_of(parsed),
     )
     what = _what_to_measure(parsed, method)
     _check_destination(parsed)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine import api
 from engine.cli import Commands
+from engine.cli.constraint_arguments import add_constraints, constraints_of
 from engine.cli.graph_arguments import NO_MERGING, add_graph, cluster_of, prepared_graph, write_report
 from engine.cli.placement_arguments import PLACED_FORMATS, PLACED_HELP, read_placements, require_placed_name
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
@@ -25,6 +26,7 @@ def add_simulate(commands: Commands) -> None:
         required=True,
         help="JSON {op: device}, or a list of them; of a recording also a device map or split points",
     )
+    add_constraints(parser)
     add_stream(parser)
     parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
     parser.set_defaults(command=_simulate)
@@ -44,6 +46,7 @@ def add_apply(commands: Commands) -> None:
 
 def _simulate(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
+    constraints_of(parsed)  # refuses odd ones before any work
     require_writable("--trace", parsed.trace)
     require_writable("--report", parsed.report)
     read = {"the graph": parsed.graph, "--placement": parsed.placement, "--profile": parsed.profile}
@@ -53,9 +56,9 @@ def _simulate(parsed: argparse.Namespace) -> int:
     if parsed.trace is not None and len(rows) != 1:
         raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
     prepared = prepared_graph(parsed)
-    reports = api.simulate(prepared, cluster, rows, stream_of(parsed, prepared))
+    reports = api.simulate(prepared, cluster, rows, stream_of(parsed, prepared), constraints_of(parsed))
     if not isinstance(placements, list):
-        print(api.judgement(prepared, cluster, placements), file=sys.stderr)
+        print(api.judgement(prepared, cluster, placements, constraints=constraints_of(parsed)), file=sys.stderr)
     if parsed.trace is not None:
         parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
     write_report(parsed.report, reports if isinstance(placements, list) else reports[0])

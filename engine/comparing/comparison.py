@@ -15,11 +15,12 @@ from engine.comparing.outcome import Outcome
 from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import PlacetoError, SettingsError
 from engine.events import Json
+from engine.graphs.constraints import Constraints
 from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run.problem import require_placeable
-from engine.run.request import GivenPolicy, RunRequest, require_contiguous
+from engine.run.request import GivenPolicy, RunRequest, require_apart, require_contiguous
 from engine.search.preference import Preference
 from engine.simulator.streams.stream import Stream
 
@@ -46,6 +47,8 @@ class ComparisonRequest:
     """how much slower the simplest placement of a row may be than the row's own"""
     stream: Stream | None = None
     """the stream of micro-batches whose throughput is compared; None: step times are"""
+    constraints: Constraints = field(default_factory=Constraints)
+    """rules that all placements keep, beside those of the graph's file"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= MOST_SEEDS:
@@ -60,6 +63,7 @@ class ComparisonRequest:
             taken = policy if self.takes_policy(method) else None
             make_placer(method, self.settings.get(method, {}), taken)  # refuses wrong settings before any work
             require_contiguous(method, self.stream)
+            require_apart(method, self.constraints)
         for method in self.settings:
             if method not in self.methods:
                 allowed = ", ".join(self.methods)
@@ -87,6 +91,7 @@ class ComparisonRequest:
             robustness=False,
             prefer=self.prefer,
             stream=self.stream,
+            constraints=self.constraints,
         )
 
     def members(self) -> list[tuple[str, int]]:
@@ -125,7 +130,7 @@ class Comparison:
     ) -> None:
         """`processes` run at once; 0: one a core. Raises GraphError for a graph that no method could place."""
         self._request, self._report_standing = request, report_standing
-        require_placeable(prepared, request.cluster, drop_devices=request.drop_devices)
+        require_placeable(prepared, request.cluster, drop_devices=request.drop_devices, constraints=request.constraints)
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())

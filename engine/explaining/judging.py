@@ -9,10 +9,12 @@ from engine.errors import shortened
 from engine.events import Json
 from engine.explaining.verdict import shortage_words
 from engine.formats.modules.device_map import is_device_map, main_of_map, modules_without_ops
+from engine.graphs.constraints import Constraints
 from engine.graphs.graph import FORWARD
 from engine.number_words import bytes_words, counted, part_words, time_words
 from engine.placement_files import simulated_step
 from engine.prepared import PreparedGraph
+from engine.problem.constrained import RunConstraints
 from engine.simulator import Timeline
 
 LEAST_IDLE = 0.05
@@ -21,10 +23,16 @@ PATHS_SHOWN = 3
 """paths of a map that place nothing"""
 
 
-def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose: str = "this placement") -> str:
+def judgement(
+    prepared: PreparedGraph,
+    cluster: Cluster,
+    placement: Json,
+    whose: str = "this placement",
+    constraints: Constraints | None = None,
+) -> str:
     """`this placement takes 41.0 ms; GPU 1 idles 60 % of it; it needs 2.3 GiB more than the 24 GiB of GPU 0, …`.
 
-    Raises PlacementError.
+    Also the first rule that it breaks, of the graph's file and of `constraints`. Raises PlacementError, SettingsError.
     """
     timeline = simulated_step(prepared, cluster, placement)
     parts = [f"{whose} takes {time_words(timeline.step_time_us)}", *_idle(prepared, timeline, cluster)]
@@ -33,6 +41,9 @@ def judgement(prepared: PreparedGraph, cluster: Cluster, placement: Json, whose:
         parts.append(
             f"it needs {shortage_words(missing, cluster)}{_largest(prepared, timeline, int(missing.argmax()))}"
         )
+    rules = RunConstraints.of(prepared.graph, constraints or Constraints(), cluster)
+    if broken := rules.broken_by(timeline.device_of_op, cluster):
+        parts.append(broken)
     if prepared.origin.is_recording and isinstance(placement, dict) and is_device_map(placement):
         parts += _of_accelerate(prepared, cluster, placement)
         parts += _astray(prepared, placement)

@@ -78,6 +78,8 @@ class ComputationGraph:
     waiting_weights: NDArray[np.bool_] = field(default_factory=no_marks)
     """[ops] whether the op holds weights that may wait on another device than the ops that take them, so that it is
     never grouped with these; or [0]: none may"""
+    constraints: tuple[str, ...] = ()
+    """rules of the file that every placement keeps, as `engine.graphs.constraints` reads them"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)

@@ -12,7 +12,7 @@ Where the problem has levels, methods that place groups of one level do so at tw
 of all.
 
 In a stream of micro-batches the contiguous splits of Pipeline DP are among the starts; where stages must be contiguous
-they and the single devices are the only ones.
+they and the single devices are the only ones. Where ops must be apart, only methods that keep them so give starts.
 
 On a large cluster methods and search begin on a few devices that are near each other, as if there were no others: more
 devices make a search slower, and are never worth less. All methods that give starts have a tenth of the seconds.
@@ -39,6 +39,7 @@ from engine.placers.quick_starts import (
     rounds_of,
     start_of,
 )
+from engine.placers.registry import PLACERS
 from engine.placers.whole_loops import evaluate_whole_loops
 from engine.placeto.seeing.features import group_graph
 from engine.placeto.settings import PlacetoSettings
@@ -138,11 +139,11 @@ class Auto:
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
-        """The best pass of the policy; None without one, or if the problem is far from its training.
+        """The best pass of the policy; None without one, if the problem is far from its training or keeps ops apart.
 
         Its own `rng` leaves the other methods' draws unchanged.
         """
-        if self._policy is None or problem.ledger.spent:
+        if self._policy is None or problem.ledger.spent or problem.apart:
             return None
         part = problem.sub_problem(level_of_methods(problem))
         graph = group_graph(part)
@@ -174,10 +175,10 @@ class Auto:
 def _methods(problem: PlacementProblem) -> list[str]:
     """The methods that give starts, by the size of the graph and the budget's seconds."""
     splits = ["pipeline_dp"] * (problem.stream is not None)
-    if is_contiguous(problem.stream):
-        return splits
     relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
-    return [*splits, "human_expert", *LIST_METHODS, *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
+    others = ["human_expert", *LIST_METHODS, *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
+    methods = splits if is_contiguous(problem.stream) else [*splits, *others]
+    return [method for method in methods if PLACERS[method].keeps_apart or not problem.apart]
 
 
 def _in_a_hurry(problem: PlacementProblem) -> bool:

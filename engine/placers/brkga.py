@@ -23,6 +23,7 @@ from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.placeto.seeing.features import GroupGraph
 from engine.problem import PlacementProblem
+from engine.problem.trivial import kept_apart
 from engine.settings import learners
 from engine.settings.fields import number, require_allowed, whole
 
@@ -150,13 +151,13 @@ def breed(
     keys = newcomers(proposals, min(shares.population, last), rng)
     if start is not None:
         keys[0, np.arange(problem.group_count), start] = 1.0  # decodes to the start
-    scored = scorer.evaluate(decoded(keys, problem.allowed))
+    scored = scorer.evaluate(kept_apart(problem, decoded(keys, problem.allowed)))
     used = len(keys)
     while used < last and not scorer.over():
         order = scored.order()
         keys, scored = keys[order], scored.taken(order)
         born = next_generation(keys, proposals, shares, rng)[: last - used]
-        worth = scorer.evaluate(decoded(born, problem.allowed))
+        worth = scorer.evaluate(kept_apart(problem, decoded(born, problem.allowed)))
         used += len(born)
         keys = np.concatenate([keys[: shares.elite], born])
         scored = scored.taken(np.arange(shares.elite)).followed_by(worth)

@@ -12,11 +12,13 @@ import numpy as np
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.problem import MOST_EVALUATIONS, ChunkBest, PlacementProblem
+from engine.search.apart_table import make_apart_table
 from engine.search.chunk_result import chunk_best, chunk_size, new_chunk_result
 from engine.search.enumeration import (
     MOST_COUNTED,
     Odometer,
     at_placement,
+    count_apart,
     count_placements,
     enumerate_placements,
     first_placement,
@@ -67,8 +69,11 @@ class _Enumeration:
         """Start at the first placement, or at the one in `state`. Raises SettingsError if there are too many."""
         self._problem = problem
         class_of_device = interchangeable_devices(problem)
+        self._apart = make_apart_table(problem)
         self.left = count_placements(problem.allowed, class_of_device)
         self._odometer: Odometer = first_placement(problem.allowed, class_of_device)
+        if problem.apart and self.left <= MOST_EVALUATIONS:
+            self.left = count_apart(self._odometer, self._apart, self.left)  # ends at the first placement again
         if state is not None:
             texts = json.loads(state)
             self.left = texts["left"]
@@ -86,6 +91,7 @@ class _Enumeration:
             self._odometer,
             self._found,
             count,
+            self._apart,
         )
         self.left -= count
         return chunk_best(self._found)

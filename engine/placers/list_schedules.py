@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.events import ShouldStop
 from engine.problem import PlacementProblem
+from engine.problem.trivial import kept_apart
 from engine.search.tasks import IsLate, LateError, memory_of_groups
 
 ListScheduler: TypeAlias = Callable[[NDArray[np.float64], IsLate], NDArray[np.int32]]
@@ -34,7 +35,7 @@ def evaluate_schedules(problem: PlacementProblem, schedulers: Sequence[ListSched
         room_bytes = problem.memory_bytes.astype(np.float64)
         for _ in range(MOST_ATTEMPTS):
             try:
-                placement = scheduler(room_bytes, is_late)
+                placement = kept_apart(problem, scheduler(room_bytes, is_late)[None, :])[0]
             except LateError:
                 return
             if any(np.array_equal(placement, earlier) for earlier in seen):

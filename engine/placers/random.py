@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine.events import ShouldStop
 from engine.problem import PlacementProblem
+from engine.problem.trivial import kept_apart
 from engine.settings.fields import require_allowed, whole
 
 
@@ -28,7 +29,7 @@ class Random:
         ledger, begun = problem.ledger, False
         while not (ledger.spent and ledger.best_placement is not None) and not (begun and should_stop()):
             count = min(self.batch, ledger.remaining)
-            problem.evaluate_episodes(random_placements(problem.allowed, count, rng))
+            problem.evaluate_episodes(kept_apart(problem, random_placements(problem.allowed, count, rng)))
             begun = True
 
 

@@ -65,6 +65,8 @@ class Method:
     """whether it makes the period of a stream small, and refuses a problem whose objective is the step time"""
     keeps_contiguous: bool = False
     """whether it makes contiguous stages alone where a stream asks for them"""
+    keeps_apart: bool = False
+    """whether it keeps apart what constraints say; all other constraints every method keeps"""
     memory: MemoryNeed = memory.EVERY_RUN
     """what a run of it takes"""
 
@@ -87,6 +89,7 @@ PLACERS: dict[str, Method] = {
             takes_policy=True,
             leaves_out_policies=True,
             keeps_contiguous=True,
+            keeps_apart=True,
             searches_levels=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
@@ -110,6 +113,7 @@ PLACERS: dict[str, Method] = {
             BASELINES,
             "puts everything on one device, each in turn",
             keeps_contiguous=True,
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -119,6 +123,7 @@ PLACERS: dict[str, Method] = {
             BASELINES,
             "puts everything on a CPU, except ops that no CPU can run or that are fixed",
             keeps_contiguous=True,
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -127,6 +132,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.random:Random",
             BASELINES,
             "draws a random device for each group, anew for each evaluation",
+            keeps_apart=True,
             memory=memory.RANDOM,
         ),
         Method(
@@ -135,6 +141,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.m_topo:MTopo",
             SCHEDULERS,
             "fills one device after the other in topological order",
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -143,6 +150,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.m_etf:MEtf",
             SCHEDULERS,
             "repeatedly places the op that can start earliest, among devices with room",
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -152,6 +160,7 @@ PLACERS: dict[str, Method] = {
             SCHEDULERS,
             "finds favourite children by a linear programme, then m-ETF, in which a device waits for its "
             "favourite child",
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -160,6 +169,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.heft:Heft",
             SCHEDULERS,
             "takes the ops by upward rank and puts each on the device on which it finishes first",
+            keeps_apart=True,
             deterministic=True,
         ),
         Method(
@@ -168,6 +178,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.scotch:Scotch",
             BASELINES,
             "maps the weighted graph of groups onto the devices by recursive bipartitioning, with the Scotch library",
+            keeps_apart=True,
         ),
         Method(
             "human_expert",
@@ -233,6 +244,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.brkga:Brkga",
             SEARCH,
             "breeds placements by a genetic algorithm over random keys",
+            keeps_apart=True,
             searches_from_start=True,
             memory=memory.BRKGA,
         ),
@@ -242,6 +254,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.regal.placer:Regal",
             LEARNED,
             "trains a graph network, with half of the budget, to propose where that genetic algorithm draws its keys",
+            keeps_apart=True,
             memory=memory.REGAL,
         ),
         Method(
@@ -276,6 +289,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.local_search:LocalSearchPlacer",
             SEARCH,
             "anneals in compiled code, with most of its moves on the chain that the step waits for",
+            keeps_apart=True,
             searches_levels=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
@@ -300,6 +314,7 @@ PLACERS: dict[str, Method] = {
             "solves a mixed-integer programme with HiGHS from auto's best placement, and proves how far the answer is "
             "from the optimum; for some 60 groups",
             keeps_contiguous=True,
+            keeps_apart=True,
             searches_from_start=True,
             evaluates_in_compiled_code=True,
             memory=memory.MILP,
@@ -310,6 +325,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.exhaustive:Exhaustive",
             SEARCH,
             "evaluates every placement; placements that differ only in the numbers of equal devices once",
+            keeps_apart=True,
             deterministic=True,
             evaluates_in_compiled_code=True,
         ),

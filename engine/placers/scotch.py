@@ -26,6 +26,7 @@ from engine.events import Json, ShouldStop
 from engine.placers.scotch_library import FREE
 from engine.placers.weighted_groups import WeightedGraph, weighted_graph
 from engine.problem import PlacementProblem
+from engine.problem.trivial import kept_apart
 from engine.settings.fields import number, require_allowed, whole
 
 SPEED_UNITS = 1000
@@ -61,7 +62,7 @@ class Scotch:
         graph = weighted_graph(problem)
         seen: list[NDArray[np.int32]] = []
         for mapped in self._mapped(graph, problem, int(rng.integers(MOST_SEED))):
-            placement = _moved_where_allowed(mapped, problem.allowed, graph)
+            placement = kept_apart(problem, _moved_where_allowed(mapped, problem.allowed, graph)[None, :])[0]
             if any(np.array_equal(placement, earlier) for earlier in seen):
                 continue
             if seen and (problem.ledger.spent or should_stop()):

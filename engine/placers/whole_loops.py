@@ -11,7 +11,7 @@ from engine.events import ShouldStop
 from engine.graphs.loop_order import outermost_loops
 from engine.placers.quick_starts import seconds_for_starts
 from engine.problem import PlacementProblem
-from engine.problem.trivial import all_on, best_one_device
+from engine.problem.trivial import all_on, best_one_device, kept_apart
 from engine.search.symmetry import interchangeable_devices
 
 MOST_LOOPS = 16
@@ -38,6 +38,7 @@ def evaluate_whole_loops(problem: PlacementProblem, should_stop: ShouldStop) -> 
         trials = np.stack(
             [_moved(problem, placement, units, device) for device in _unlike_devices(placement, class_of_device)]
         )[: problem.ledger.remaining]
+        trials = kept_apart(problem, trials)
         evaluations = problem.evaluate_episodes(trials)
         missing = problem.missing_bytes(evaluations)
         placement = trials[int(np.lexsort((evaluations.step_time_us, missing))[0])]

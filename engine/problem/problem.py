@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.costs.costs import Costs
 from engine.events import EmitFromPlacer
+from engine.graphs.apart import NOTHING_APART, Apart
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
@@ -40,6 +41,8 @@ class PlacementProblem:
     """groupings of its groups that nest, the coarsest first; none where the number of groups is fixed"""
     stream: Stream | None = None
     """the stream of micro-batches whose period is to be small; None: the step time is"""
+    apart_ops: Apart = NOTHING_APART
+    """ops that must not share a device; no group holds two of them"""
     shared: InitVar[Simulator | None] = None
     """a simulator made for the same graph, costs, cluster and groups; None: the problem makes its own"""
     simulator: Simulator = field(init=False, repr=False)
@@ -47,7 +50,8 @@ class PlacementProblem:
     """[devices]"""
 
     def __post_init__(self, shared: Simulator | None) -> None:
-        made = shared or Simulator(self.graph, self.costs, self.cluster, self.grouping.group_of_op, self.stream)
+        given = self.graph, self.costs, self.cluster, self.grouping.group_of_op, self.stream, self.apart_ops
+        made = shared or Simulator(*given)
         object.__setattr__(self, "simulator", made)
         memory_bytes = self.cluster.usable_bytes
         object.__setattr__(self, "memory_bytes", memory_bytes)
@@ -118,6 +122,11 @@ class PlacementProblem:
         return lower_bound_us(self.graph, self.costs, self.cluster)
 
     @property
+    def apart(self) -> Apart:
+        """Which groups must not share a device."""
+        return self.simulator.apart
+
+    @property
     def group_count(self) -> int:
         return self.grouping.group_count
 
@@ -139,7 +148,7 @@ class PlacementProblem:
         assert self.respects(placements).all(), "a placer put a group where it may not go"
         self.ledger.require(len(placements))
         evaluations = self.times_of(placements)
-        assert np.isfinite(evaluations.step_time_us).all(), "a placer made stages that are not contiguous"
+        assert np.isfinite(evaluations.step_time_us).all(), "a placer broke a rule of stages or constraints"
         self.ledger.charge(len(placements))
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
@@ -193,6 +202,7 @@ class PlacementProblem:
         return np.asarray(self.missing_bytes(evaluations) == 0)
 
     def respects(self, placements: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """[batch] whether every group is on an allowed device."""
+        """[batch] whether every group is on an allowed device, and apart from those from which it must be."""
         groups = np.arange(self.group_count)
-        return np.asarray(np.all(self.allowed[groups, placements], axis=1))
+        is_allowed = np.asarray(np.all(self.allowed[groups, placements], axis=1))
+        return is_allowed & self.apart.keeps(placements, self.device_count) if self.apart else is_allowed

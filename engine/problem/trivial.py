@@ -22,19 +22,47 @@ MOST_PROBABLE = 0.8
 def one_device_placements(problem: PlacementProblem) -> NDArray[np.int32]:
     """[devices, groups] placements with all groups on one device, the device with the least total time first.
 
-    A group that may not be on the device (a pin, no kernel) is on the first device where it may be. Where stages must
-    be contiguous, placements that are not are left out; raises InfeasibleError if none is left.
+    A group that may not be on the device (a pin, no kernel, others from which it must be apart) is on the first device
+    where it may be. Where stages must be contiguous, placements that are not are left out. If none is left and groups
+    must be apart, all groups in turn stand for them. Raises InfeasibleError if these are not contiguous either.
     """
-    placements = np.stack([all_on(problem.allowed, device) for device in fastest_first(problem)])
+    placements = kept_apart(problem, np.stack([all_on(problem.allowed, device) for device in fastest_first(problem)]))
     if not is_contiguous(problem.stream):
         return placements
     runs = np.isfinite(problem.simulator.evaluate(placements).step_time_us)
+    if not runs.any() and problem.apart:
+        placements = _in_turn(problem)
+        runs = np.isfinite(problem.simulator.evaluate(placements).step_time_us)
+        if not runs.any():
+            raise InfeasibleError(
+                "no placement was found that is contiguous and keeps apart what the constraints say",
+                advice="allow stages that are not contiguous, or leave rules out",
+            )
     if not runs.any():
         raise InfeasibleError(
             "no device can take all ops that are not fixed elsewhere: its stages would not be contiguous",
             advice="allow stages that are not contiguous, or ignore the devices that the file fixes",
         )
     return placements[runs]
+
+
+def _in_turn(problem: PlacementProblem) -> NDArray[np.int32]:
+    """[0 to devices, groups] placements of the groups, in their order, on one device after the other."""
+    order = fastest_first(problem)
+    turns = [problem.apart.in_turn(problem.allowed, [*order[first:], *order[:first]]) for first in range(len(order))]
+    found = [placement for placement in turns if placement is not None]
+    return np.array(found, dtype=np.int32).reshape(-1, problem.group_count)
+
+
+def kept_apart(problem: PlacementProblem, placements: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[batch, groups] for each of `placements` one near it that keeps groups apart as the problem's constraints say.
+
+    Those that do stay as they are. Raises InfeasibleError where no such placement is found.
+    """
+    if not problem.apart:
+        return placements
+    order = fastest_first(problem)
+    return np.stack([problem.apart.kept(placement, problem.allowed, order) for placement in placements])
 
 
 def all_on(allowed: NDArray[np.bool_], device: int) -> NDArray[np.int32]:

@@ -40,7 +40,8 @@ def baseline_of(
         return dataclasses.replace(found, note=f"does not fit in memory: it needs {shortage(problem)}")
     answer = ledger.answer()
     peak_bytes = problem.simulator.evaluate(answer[None, :]).peak_bytes[0].tolist()
-    best = {"step_time_us": ledger.best_step_time_us, "placement": answer.tolist(), "peak_bytes": peak_bytes}
+    placement = problem.context.reporter.to_split(answer).device_of_group
+    best = {"step_time_us": ledger.best_step_time_us, "placement": placement, "peak_bytes": peak_bytes}
     return dataclasses.replace(found, **best)
 
 

@@ -182,5 +182,6 @@ class RunReport:
         if self.request.policy is None:
             return {}
         outside = beyond_training(self.request.policy.trained, self.placed.problem)
-        left_out = PLACERS[self.request.method].leaves_out_policies and is_far(outside)
+        left_out = is_far(outside) or bool(self.placed.problem.apart)
+        left_out = left_out and PLACERS[self.request.method].leaves_out_policies
         return {"policy_beyond": [each.sentence for each in outside], "policy_left_out": left_out}

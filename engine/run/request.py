@@ -11,6 +11,8 @@ from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
+from engine.graphs.constraints import FIELD as CONSTRAINTS_FIELD
+from engine.graphs.constraints import Constraints
 from engine.graphs.grouping.nesting import SplitPlacement
 from engine.placers.placer import Placer
 from engine.placers.registry import PLACERS, make_placer
@@ -72,12 +74,15 @@ class RunRequest:
     """which of the run's two placements is written, and how much slower the simplest one may be"""
     stream: Stream | None = None
     """the stream of micro-batches whose throughput is to be great; None: the step time is to be small"""
+    constraints: Constraints = field(default_factory=Constraints)
+    """rules that its placements keep, beside those of the graph's file"""
     placer: Placer = field(init=False, repr=False, compare=False)
     """the method with its settings and the policy; a run places with a copy, since a placer keeps its state"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_contiguous(self.method, self.stream)
+        require_apart(self.method, self.constraints)
         if self.robust and self.stream is not None:
             what = "the regret of steps says nothing of a stream"
             raise SettingsError(what, where="robust", allowed="objective step_time", field="robust")
@@ -107,6 +112,7 @@ class RunRequest:
             "robustness": self.robustness,
             "prefer": self.prefer.words,
             **({} if self.stream is None else {"stream": self.stream.to_json()}),
+            **({"constraints": self.constraints.to_json()} if self.constraints else {}),
         }
 
     @staticmethod
@@ -131,6 +137,8 @@ class RunRequest:
             named["pins"] = {int(group): device for group, device in asked["pins"].items()}
         if asked.get("stream") is not None:
             named["stream"] = Stream.from_json(asked["stream"])
+        if asked.get("constraints") is not None:
+            named["constraints"] = Constraints.from_json(asked["constraints"])
         budget = Budget(asked["evaluations"], asked.get("seconds"))
         cluster = cluster_of_json(asked["cluster"])
         return RunRequest(cluster, asked["method"], budget, asked["seed"], policy=policy, **named)
@@ -148,6 +156,17 @@ def require_contiguous(method: str, stream: Stream | None) -> None:
         able = ", ".join(name for name, each in PLACERS.items() if each.keeps_contiguous)
         what = f"{method} cannot keep stages contiguous"
         raise SettingsError(what, where="method", allowed=able, field="method")
+
+
+def require_apart(method: str, constraints: Constraints) -> None:
+    """Raise SettingsError if `method` cannot keep ops apart, where `constraints` say so."""
+    row = PLACERS.get(method)
+    if row is None or row.keeps_apart or not constraints.apart:
+        return
+    able = ", ".join(name for name, each in PLACERS.items() if each.keeps_apart)
+    line = Constraints(apart=constraints.apart[:1]).lines[0]
+    what = f"{method} cannot keep ops apart, as `{shortened(line)}` says"
+    raise SettingsError(what, where=CONSTRAINTS_FIELD, allowed=f"the methods {able}", field="method")
 
 
 def _is(*types: type) -> Callable[[Json], bool]:
@@ -189,6 +208,7 @@ _FIELDS: Mapping[str, tuple[Callable[[Json], bool], str]] = {
     "robustness": (_is(bool), "true or false"),
     "prefer": (_is(str), "a preference in words"),
     "stream": (_is(dict, NoneType), "an object, or null"),
+    "constraints": (lambda value: value is None or _are(_is(str))(value), "a list of rules, or null"),
 }
 """field of a request's JSON → whether it may have a value, and the allowed ones in words"""
 _REQUIRED = ("cluster", "method", "evaluations", "seed")

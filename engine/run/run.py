@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine import VERSION
 from engine.errors import InfeasibleError, MeasuringError, SettingsError
 from engine.events import (
+    Baseline,
     Checkpoint,
     Emit,
     Event,
@@ -155,7 +156,7 @@ class Run:
             settings=settings_of(self._placer),
             seed=self._request.seed,
             evaluations=self._request.budget.evaluations,
-            groups=self._run_problem.of_groups.group_count,
+            groups=self._run_problem.shown_count,
             devices=[device.name for device in self._request.cluster.devices],
             lower_bound_us=self._report.lower_bound_us,
             engine_version=VERSION,
@@ -171,7 +172,13 @@ class Run:
                 return
             if is_contiguous(self._request.stream) and not PLACERS[method].keeps_contiguous:
                 continue
-            baseline = baseline_of(method, self._run_problem.of_groups, budget, self._request.seed, self._must_stop)
+            of_groups = self._run_problem.of_groups
+            if isinstance(of_groups, str):
+                baseline = Baseline(method, None, None, 0, of_groups)
+            elif of_groups.apart and not PLACERS[method].keeps_apart:
+                baseline = Baseline(method, None, None, 0, "it cannot keep ops apart")
+            else:
+                baseline = baseline_of(method, of_groups, budget, self._request.seed, self._must_stop)
             self._report.baselines[method] = baseline.step_time_us
             self._emit_event(baseline)
 

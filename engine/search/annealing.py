@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.files.compiled import compiled, inlined
+from engine.search.apart_table import keeps_apart
 from engine.search.chunk_result import ChunkResult, clear, limit_of, missing_on_worst, note, note_stopped
 from engine.search.moves import Trial, propose
 from engine.search.neighbourhood import Neighbourhood
@@ -26,6 +27,8 @@ from engine.simulator.streams.state import Records
 NO_OP = -1
 MOST_PROPOSALS = 16
 """moves tried before an evaluation where stages must be contiguous: most break a stage"""
+MOST_QUICK_PROPOSALS = 128
+"""likewise where groups must be apart, which is known without a simulation"""
 ROUNDING = 1e-9
 """relative: an input that ends so shortly before a start counts as the one that the start waited for"""
 
@@ -177,7 +180,7 @@ def anneal(
             trial.moved[:] = trial.placement
         else:
             propose(neighbourhood, trial, walk.shares, walk.level_shares)
-            _keep_contiguous(tables, scratch, neighbourhood, walk)
+            _keep_rules(tables, scratch, neighbourhood, walk)
         threshold_us = _threshold_us(walk, heat_us)
         limit_us = np.inf if now.never_stops else max(threshold_us, limit_of(found))
         step_time_us = simulate_step(tables, scratch, trial.moved, limit_us)
@@ -199,17 +202,24 @@ def anneal(
 
 
 @inlined
-def _keep_contiguous(tables: Tables, scratch: Scratch, neighbourhood: Neighbourhood, walk: Walk) -> None:
-    """Propose other moves where stages must be contiguous and are not; after `MOST_PROPOSALS` stay where the walk is.
+def _keep_rules(tables: Tables, scratch: Scratch, neighbourhood: Neighbourhood, walk: Walk) -> None:
+    """Propose other moves where stages must be contiguous, or groups apart, and are not; after so many moves stay where
+    the walk is.
 
-    What is not contiguous is no placement of the problem, and so no evaluation.
+    What breaks these rules is no placement of the problem, and so no evaluation.
     """
-    trial = walk.trial
-    if not tables.model[0].is_contiguous:
+    trial, must_be_contiguous = walk.trial, tables.model[0].is_contiguous
+    if not must_be_contiguous and len(neighbourhood.apart.rule) == 0:
         return
-    for _ in range(MOST_PROPOSALS):
-        if simulate_step(tables, scratch, trial.moved, np.inf) < np.inf:
-            return
+    simulated = 0
+    for _ in range(MOST_QUICK_PROPOSALS):
+        if keeps_apart(neighbourhood.apart, trial.moved):
+            if not must_be_contiguous or simulate_step(tables, scratch, trial.moved, np.inf) < np.inf:
+                return
+            simulated += 1
+            if simulated == MOST_PROPOSALS:
+                propose(neighbourhood, trial, walk.shares, walk.level_shares)
+                break
         propose(neighbourhood, trial, walk.shares, walk.level_shares)
     trial.moved[:] = trial.placement
 

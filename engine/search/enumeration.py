@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.files.compiled import compiled, inlined
+from engine.search.apart_table import ApartTable, keeps_apart
 from engine.search.chunk_result import ChunkResult, clear, missing_on_worst, note
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
@@ -89,13 +90,29 @@ def enumerate_placements(
     odometer: Odometer,
     found: ChunkResult,
     evaluations: int,
+    apart: ApartTable,
 ) -> None:
-    """Evaluate `evaluations` placements from the current one on; leaves the odometer at the next."""
+    """Evaluate `evaluations` placements from the current one on; leaves the odometer behind the last of them.
+
+    Placements that do not keep `apart` what must be are left out; there must be others.
+    """
     clear(found)
     for _ in range(evaluations):
+        while not keeps_apart(apart, odometer.placement):
+            _advance(odometer)
         step_time_us = simulate_step(tables, scratch, odometer.placement)
         note(found, odometer.placement, step_time_us, missing_on_worst(scratch, memory_bytes))
         _advance(odometer)
+
+
+@compiled
+def count_apart(odometer: Odometer, apart: ApartTable, placements: int) -> int:
+    """How many of so many placements, from the current one on, keep apart what must be."""
+    kept = 0
+    for _ in range(placements):
+        kept += keeps_apart(apart, odometer.placement)
+        _advance(odometer)
+    return kept
 
 
 @inlined

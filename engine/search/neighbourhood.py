@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.problem import PlacementProblem
+from engine.search.apart_table import ApartTable, make_apart_table
 from engine.search.symmetry import interchangeable_classes, interchangeable_devices
 from engine.simulator.tables import first_of_each
 
@@ -48,6 +49,8 @@ class Neighbourhood(NamedTuple):
     """[devices] devices of one class are interchangeable"""
     kind_of_class: NDArray[np.int32]
     """[classes] classes of one kind, such as hosts, are interchangeable as a whole"""
+    apart: ApartTable
+    """units that must not share a device"""
 
     @property
     def levels(self) -> int:
@@ -87,6 +90,7 @@ def make_neighbourhood(problem: PlacementProblem, levels: Sequence[Grouping] = (
         memory_bytes=problem.memory_bytes,
         class_of_device=class_of_device,
         kind_of_class=interchangeable_classes(problem, class_of_device),
+        apart=make_apart_table(problem),
     )
 
 

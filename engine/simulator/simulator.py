@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError, PlacementError, shortened
+from engine.graphs.apart import NOTHING_APART, Apart
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
@@ -172,10 +173,12 @@ class Simulator:
         cluster: Cluster,
         group_of_op: NDArray[np.int32] | None = None,
         stream: Stream | None = None,
+        apart: Apart = NOTHING_APART,
     ) -> None:
         """With `group_of_op` [ops] placements are [groups], without it they are [ops].
 
-        With `stream` a placement's step time is its period in that stream.
+        With `stream` a placement's step time is its period in that stream. It is infinite for a placement that puts
+        together what is to be `apart`, of ops.
 
         Raises GraphError where the graph has a cycle or an edge that leads nowhere, CostError where the costs belong
         to another graph.
@@ -193,6 +196,9 @@ class Simulator:
             topological_order(graph)  # the ops that are not executed must have no cycle either
         self.tables, self._numbering = make_tables(self.executed, self.executed_costs, cluster, group_of_op, stream)
         self.group_of_op, self.stream = group_of_op, stream
+        self._apart = apart
+        self.apart = apart.of_groups(group_of_op)
+        """which groups must not share a device"""
         self._batches: BatchSimulator | None = None
         self._scratches: deque[Scratch] = deque()
 
@@ -214,6 +220,8 @@ class Simulator:
             failed += helper.result()
         if failed:
             self._raise_missing_time(checked[min(failed)])
+        if self.apart:
+            answer.step_time_us[~self.apart.keeps(checked, self.cluster.device_count)] = np.inf
         return answer
 
     def with_times(self, costs: Costs, cluster: Cluster) -> "Simulator":
@@ -239,6 +247,7 @@ class Simulator:
         other = copy.copy(self)
         other.group_of_op, other.group_count = group_of_op, int(group_of_op.max()) + 1
         other.tables = with_groups(self.tables, self._numbering, group_of_op)
+        other.apart = self._apart.of_groups(group_of_op)
         other._scratches, other._batches = deque(), None
         return other
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from engine.clusters.cluster import Contention, MemoryModel
+from engine.graphs.constraints import Constraints
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement
 from engine.placers.registry import PLACERS
 from engine.problem import Budget
@@ -54,4 +55,11 @@ def drawn_request(seed: int) -> RunRequest:
         robust=bool(rng.integers(2)),
         robustness=bool(rng.integers(2)),
         prefer=Preference.of_words(WORDS[rng.integers(len(WORDS))]),
+        constraints=_drawn_constraints(rng, keeps_apart=PLACERS[method].keeps_apart),
     )
+
+
+def _drawn_constraints(rng: np.random.Generator, *, keeps_apart: bool) -> Constraints:
+    if rng.integers(2):
+        return Constraints()
+    return Constraints((("a*", "two words"),), (("a", 'b"'),) * keeps_apart, (("a", "GPU:0"),))

@@ -1,7 +1,7 @@
 """Reads node-link JSON (`.json`, `.json.gz`, networkx): a graph and its costs. Runs in a child.
 
     {"directed": true, "multigraph": false,
-     "graph": {"name", "batch", "framework", "modules": {path: class}, "input_shapes"},
+     "graph": {"name", "batch", "constraints": [rules], "framework", "modules": {path: class}, "input_shapes"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
                 "temporary_bytes", "trips", "launches", "colocation": label, "devices": [kinds], "device", "phase",
                 "parameters", "input_shapes": number, "buffers": [null, "persistent" or [id, output], ...],
@@ -13,7 +13,8 @@ edge without `output` takes output 0. Edges are sorted by consumer in the order 
 An op that lists its `devices` has no time on other kinds. `trips` are the op's executions in a step, 1 by default.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ from engine.costs.cost_model import GivenCosts, GraphWithShapes
 from engine.costs.costs import Costs
 from engine.costs.layers import HeldParameters
 from engine.costs.pytorch.recorded_calls import RecordedCalls
-from engine.errors import GraphError, shortened
+from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.files.gzip_text import unpacked
 from engine.files.json_text import read_json
@@ -37,8 +38,10 @@ from engine.formats.node_link.node import NodeOp, read_node, why_not_on
 from engine.formats.node_link.values import NodeJson, optional_text, place_of, read_id, wrong
 from engine.formats.node_link.work import has_work
 from engine.formats.open_inputs import OpenInput
+from engine.graphs.colocation import colocation_classes
+from engine.graphs.constraints import ConstrainedOps, Constraints
 from engine.graphs.cycles import a_cycle
-from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph, no_phases
+from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph, no_pairs, no_phases
 from engine.graphs.origin import FRAMEWORKS, TORCH, Origin
 
 COMPRESSED = ".json.gz"
@@ -118,6 +121,7 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
     index_of_name = _index_of_name(ops)
     columns = _read_edges(edges, ops, index_of_name)
     _require_acyclic(columns, ops)
+    rules, together = _constraints(about, tuple(index_of_name))
     on_cpu_alone, on_gpu_alone = (
         tuple(why_not_on(each, op) if with_work else "" for op in ops) for each in DEVICE_CLASSES
     )
@@ -131,14 +135,44 @@ def graph_of(root: Json, name: str = "graph") -> NodeLinkGraph:
         devices=tuple(op.device for op in ops),
         colocation=tuple((op.label,) if op.label else () for op in ops),
         back_edges=np.empty((0, 2), dtype=np.int32),
+        must_colocate=together,
         cpu_reason=on_cpu_alone,
         gpu_reason=on_gpu_alone,
         phase=np.array([op.phase for op in ops], dtype=np.uint8) if any(op.phase for op in ops) else no_phases(),
+        constraints=tuple(rules.lines),
     )
     _require_late(columns, ops)
+    _require_possible(graph)
     costs = costs_of(ops, columns, index_of_name)
     calls = read_calls(about, nodes, graph.op_names) if framework == TORCH and with_work else None
     return NodeLinkGraph(graph, costs, held_parameters(ops), framework, beside, _samples(about), calls)
+
+
+def _constraints(about: NodeJson, op_names: tuple[str, ...]) -> tuple[Constraints, NDArray[np.int32]]:
+    """The rules of the file, and [pairs, 2] ops that they keep together. Raises GraphError."""
+    with _of_the_file():
+        rules = Constraints.from_json(about.get("constraints", []))
+        together = ConstrainedOps.of(rules, op_names).together
+    pairs = [np.stack((ops[:-1], ops[1:]), axis=1) for ops in together]
+    return rules, np.concatenate([no_pairs(), *pairs]).astype(np.int32)
+
+
+def _require_possible(graph: ComputationGraph) -> None:
+    """Raise GraphError where the file's rules keep ops apart that must share a device."""
+    with _of_the_file():
+        ConstrainedOps.of(Constraints.of_lines(graph.constraints), graph.op_names).require_possible(
+            colocation_classes(graph), graph.op_names
+        )
+
+
+@contextmanager
+def _of_the_file() -> Iterator[None]:
+    """Raise what is wrong with constraints as a GraphError of the file."""
+    try:
+        yield
+    except SettingsError as error:
+        where = f"graph, {error.where}"
+        raise GraphError(error.what, where=where, allowed=error.allowed, field="file") from None
 
 
 def _framework(about: NodeJson) -> str:

@@ -40,7 +40,7 @@ def write_nodelink(graph: ComputationGraph, costs: Costs) -> bytes:
     value: Json = {
         "directed": True,
         "multigraph": False,
-        "graph": {"name": graph.name},
+        "graph": {"name": graph.name, **({"constraints": [*graph.constraints]} if graph.constraints else {})},
         "nodes": nodes,
         "edges": edges,
     }

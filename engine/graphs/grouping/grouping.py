@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.clusters.device_kinds import COSTED_KINDS, KINDS
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
+from engine.graphs.constraints import ConstrainedOps, Constraints
 from engine.graphs.device_string import DeviceString
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
@@ -216,12 +217,15 @@ def _times(costs: OpCosts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
     """[parts] a number for a part's site: fixed device, kinds on which all its ops have times, only CPUs, only GPUs.
 
-    Weights that may wait elsewhere are a site of their own.
+    Weights that may wait elsewhere are a site of their own, and so is what the file's constraints keep apart or off
+    devices.
     """
     fixed = devices_of_classes(graph, part_of_op)
     marks = [*np.isnan(costs.time_on(KINDS)), graph.needs_cpu, graph.needs_gpu]
     if len(graph.waiting_weights):
         marks.append(graph.waiting_weights)
+    if graph.constraints:
+        marks += ConstrainedOps.of(Constraints.of_lines(graph.constraints), graph.op_names).marks(graph.op_count)
     closed = np.zeros((len(fixed), len(marks)), dtype=bool)
     np.logical_or.at(closed, part_of_op, np.vstack(marks).T)
     numbers: dict[DeviceString, int] = {}

@@ -2,8 +2,8 @@
 
 x[group, device] places groups, each on one device where it may go. The objective is no less than any load (see
 load_rows.py), and for step times no less than the end of any op (start_rows.py). Bytes that a device always holds must
-fit it, with what the largest op of any group there takes in a stream. Stages are contiguous where they must be, and of
-placements that differ by exchangeable devices alone one is left (order_rows.py).
+fit it, with what the largest op of any group there takes in a stream. Stages are contiguous and groups apart where they
+must be, and of placements that differ by exchangeable devices alone one is left (order_rows.py).
 
 Every row holds for every placement that fits, at its true step time or period. So the least objective is a lower bound
 of the true one. It is the true one itself for periods, but for outputs that are taken unequally often, and for what
@@ -71,6 +71,7 @@ class PlacementModel:
             self._starts = StartRows(problem, self.model, self.on, loads.pairs, self._unit_us)
             self._starts.add(self.objective, limit)
         self._add_memory()
+        self._keep_apart()
         self._add_order()
 
     @property
@@ -143,6 +144,20 @@ class PlacementModel:
         holds_all = problem.stream.pipeline == Pipeline.GPIPE and not problem.stream.recomputes
         in_flight = problem.stream.micro_batches if holds_all else 1
         return np.asarray(stashed * in_flight)
+
+    def _keep_apart(self) -> None:
+        """Let no device have groups of two parts of a rule: a column says which part of the rule a device may have."""
+        apart = self._problem.apart
+        if not apart:
+            return
+        of_rule, part = np.unique(np.stack((apart.rule, apart.part)), axis=1, return_inverse=True)
+        has = self.model.new_columns((of_rule.shape[1], self._problem.device_count), 1.0)
+        for group, its_part in zip(apart.member.tolist(), part.reshape(-1).tolist(), strict=True):
+            for device in range(self._problem.device_count):
+                self.model.add_row([(self.on[group, device], 1.0), (has[its_part, device], -1.0)], upper=0.0)
+        for rule in np.unique(of_rule[0]).tolist():
+            for device in range(self._problem.device_count):
+                self.model.add_row([(has[of_rule[0] == rule, device], 1.0)], upper=1.0)
 
     def _add_order(self) -> None:
         problem = self._problem

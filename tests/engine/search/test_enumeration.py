@@ -13,6 +13,7 @@ from engine.errors import SettingsError
 from engine.events import FromPlacer, PlacerState
 from engine.placers.exhaustive import Exhaustive
 from engine.problem import Budget, PlacementProblem
+from engine.search.apart_table import make_apart_table
 from engine.search.chunk_result import new_chunk_result
 from engine.search.enumeration import (
     MOST_COUNTED,
@@ -48,7 +49,8 @@ def come_by(problem: PlacementProblem, odometer: Odometer, count: int) -> list[t
     seen = []
     for _ in range(count):
         seen.append(tuple(odometer.placement.tolist()))
-        enumerate_placements(problem.simulator.tables, scratch, problem.memory_bytes, odometer, found, 1)
+        tables, memory_bytes = problem.simulator.tables, problem.memory_bytes
+        enumerate_placements(tables, scratch, memory_bytes, odometer, found, 1, make_apart_table(problem))
     return seen
 
 
