@@ -10,14 +10,17 @@ MOST_OPS = 200_000
 """of a graph that is looked at: a larger one would take seconds, and its run says the same"""
 
 
-def require_placeable(graph: Graph, cluster: api.Cluster, *, drop_devices: bool) -> None:
-    """Raise GraphError where no run could place the ready `graph` on `cluster`, InfeasibleError without room for it."""
+def require_placeable(
+    graph: Graph, cluster: api.Cluster, *, drop_devices: bool, constraints: api.Constraints | None = None
+) -> None:
+    """Raise GraphError, or SettingsError for `constraints`, where no run could place the ready `graph` on `cluster`;
+    InfeasibleError without room for it."""
     variables = graph.summary.get("persistent_bytes") if isinstance(graph.summary, dict) else None
     if isinstance(variables, int):
         api.require_room_for_variables(variables, cluster)
-    if (graph.op_count or 0) > MOST_OPS or not _may_be_refused(graph):
+    if (graph.op_count or 0) > MOST_OPS or not (constraints or _may_be_refused(graph)):
         return
-    api.require_placeable(prepared_of(graph), cluster, drop_devices=drop_devices)
+    api.require_placeable(prepared_of(graph), cluster, drop_devices=drop_devices, constraints=constraints)
 
 
 def _may_be_refused(graph: Graph) -> bool:

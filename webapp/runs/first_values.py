@@ -27,6 +27,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "prefer": run.prefer,
         "drop_devices": run.drop_devices,
+        "constraints": "\n".join(api.Constraints.from_json(run.constraints or []).lines),
         **of_stream(run.stream),
     }
 

@@ -45,6 +45,13 @@ PREFERENCES = [
 """what the engine reads, and words for people; a run finds both placements whatever is chosen"""
 
 
+MOST_CONSTRAINTS = 100_000
+"""characters"""
+CONSTRAINTS_EXAMPLE = "together encoder/*\napart expert_1/* expert_2/*\noff head GPU:0"
+CONSTRAINTS_HELP = format_html(
+    "One a line: <code>together</code> ops, <code>apart</code> ops and ops, <code>off</code> ops and a device. "
+    "Ops by name; <code>*</code> stands for any text."
+)
 OBJECTIVES = [
     (str(api.Objective.STEP_TIME), "Step time of one step"),
     (str(api.Objective.THROUGHPUT), "Throughput of a stream of micro-batches"),
@@ -226,7 +233,9 @@ class ProblemForm(forms.Form):
             self.add_error(None, f"This graph has not been read yet; {self.once_ready} once it is ready.")
             return
         try:
-            require_placeable(graph, request.cluster, drop_devices=request.drop_devices)
+            require_placeable(
+                graph, request.cluster, drop_devices=request.drop_devices, constraints=request.constraints
+            )
         except api.PlacetoError as error:
             add_to_form(self, error, "cluster")
 
@@ -309,6 +318,14 @@ class RunForm(StreamForm):
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
     prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
+    constraints = forms.CharField(
+        label="Rules",
+        required=False,
+        max_length=MOST_CONSTRAINTS,
+        help_text=CONSTRAINTS_HELP,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": CONSTRAINTS_EXAMPLE}),
+    )
+
     request: api.RunRequest
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -345,10 +362,16 @@ class RunForm(StreamForm):
                 policy=self.given_policy(),
                 prefer=api.Preference.of_words(data["prefer"] or FASTEST),
                 stream=self._stream(),
+                constraints=api.Constraints.of_text(data["constraints"]),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")
         return data
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether the form shows constraints, or what is wrong with them."""
+        return bool(self["constraints"].value() or self["constraints"].errors)
 
     def _evaluations(self, cluster: api.Cluster) -> int:
         if self.cleaned_data["zero_shot"]:

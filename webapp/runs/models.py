@@ -57,6 +57,8 @@ class Run(WithCluster, JobWithEvents):
     stream = JsonTextField(null=True)
     """{"micro_batches", "pipeline", "contiguous"} of a run for the throughput of a stream, whose times are periods;
     None: for the time of one step"""
+    constraints = JsonTextField(null=True)
+    """[rules] that its placements keep beside those of the graph's file; None: no others"""
     name = models.CharField(max_length=200, default="", blank=True)
     """that a person gave it; empty: pages show its `usual_title`"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")

@@ -8,8 +8,11 @@ from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.baselines import BASELINES
 from webapp.runs.models import Run, RunStart
 
-COLUMNS = ("cluster", "method", "evaluations", "seconds", "seed", "settings", "drop_devices", "prefer", "stream")
-"""of a run's row: fields of its request's JSON; without a stream that has no field for it"""
+COLUMNS = (
+    *("cluster", "method", "evaluations", "seconds", "seed", "settings", "drop_devices", "prefer"),
+    *("stream", "constraints"),
+)
+"""of a run's row: fields of its request's JSON; without a stream, or constraints, that has no field for them"""
 
 
 def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
@@ -52,7 +55,7 @@ def of_stream(run: Run) -> dict[str, api.Json]:
 def request_from(
     run: Run, method: str, evaluations: int, start: api.SplitPlacement, pinned_groups: Sequence[int]
 ) -> api.RunRequest:
-    """A request to go on from `start` where `run` is, with its seed and its stream, by another method."""
+    """A request to go on from `start` where `run` is, with its seed, stream and constraints, by another method."""
     pins = {group: start.device_of_group[group] for group in sorted(set(pinned_groups))}
     return api.RunRequest(
         run.cluster_value,
@@ -63,6 +66,7 @@ def request_from(
         start=start,
         pins=pins,
         stream=None if run.stream is None else api.Stream.from_json(run.stream),
+        constraints=api.Constraints.from_json(run.constraints or []),
     )
 
 

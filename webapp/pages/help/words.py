@@ -60,6 +60,12 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         ),
     },
     RUN: {
+        "constraints": Word(
+            "Constraints",
+            "Rules that every placement of a run keeps: ops that share a device (together), ops of which no two parts "
+            "share one (apart), ops that stay off a device (off). A graph's file may have rules of its own; they count "
+            "too.",
+        ),
         "placement": Word(
             "Placement", "It says on which device each group, or each part of one, runs. It is the answer of a run."
         ),

@@ -45,6 +45,7 @@ def run_to_json(run: Run) -> dict[str, object]:
         "drop_devices": run.drop_devices,
         "prefer": run.prefer,
         **({} if run.stream is None else {"stream": run.stream}),
+        **({"constraints": run.constraints} if run.constraints else {}),
         "result": result_of(run),
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
