@@ -66,7 +66,8 @@ def proof_of(
         return Proof(ProvenOf.BATCH, batch_bound_us, batch_gap, sentence)
     sentence = (
         f"The period is proven optimal{_within(gap)}: {none} has a shorter one than {_us(bound_us)}. The batch is not: "
-        f"with fill and drain it takes {percent_words(batch_gap)} longer than its periods, and another may take less."
+        f"fill, drain and the optimizer make it {percent_words(batch_gap)} longer than its periods, "
+        f"and another may take less."
     )
     return Proof(ProvenOf.PERIOD, bound_us, gap, sentence)
 

@@ -6,6 +6,7 @@ the steady state is between. A device counts whose load is at least a tenth of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,7 @@ def stream_blocks(
         "fill_end_us": fill_us,
         "drain_start_us": drain_us,
         "busiest": _busiest(loads),
+        "phase_busy_us": _busy_us(batch, is_late, (0.0, fill_us, drain_us, batch.batch_time_us), len(loads.device_us)),
         "device_load_us": loads.device_us.tolist(),
         "peak_bytes": batch.peak_bytes.tolist(),
         "left_out": stream.micro_batches - len(micros),
@@ -146,6 +148,19 @@ def _steady(blocks: BatchBlocks, loads: Loads) -> tuple[float, float]:
     fill_us = float(_by(device, blocks.start_us[None, of_pass], np.minimum).max())
     drain_us = float(_by(device, blocks.end_us[None, of_pass], np.maximum).min())
     return fill_us, max(fill_us, drain_us)
+
+
+def _busy_us(batch: SimulatedBatch, is_late: NDArray[np.bool_], bounds_us: tuple[float, ...], devices: int) -> Json:
+    """[devices][phases] how long ops run on each device between neighbours of `bounds_us`.
+
+    The ops `is_late` [ops] run in the last micro-batch alone.
+    """
+    sums = []
+    for low_us, high_us in pairwise(bounds_us):
+        within_us = np.clip(batch.end_us, low_us, high_us) - np.clip(batch.start_us, low_us, high_us)
+        within_us[:-1, is_late] = 0
+        sums.append(np.bincount(batch.device_of_op, within_us.sum(axis=0), devices))
+    return [row.tolist() for row in np.stack(sums, axis=1)]
 
 
 def _busiest(loads: Loads) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.steps import create_project, expect_status, open_tab, part, upload
 
@@ -31,6 +31,52 @@ def training_graph() -> dict[str, Any]:
         add(f"layer_{layer}/backward", "backward", 2000.0, f"layer_{layer}/forward", *later)
         add(f"layer_{layer}/update", "optimizer", 100.0, f"layer_{layer}/backward")
     return {"directed": True, "multigraph": False, "graph": {"name": "training"}, "nodes": nodes, "edges": edges}
+
+
+def see_the_memory(page: Page, panel: Locator) -> None:
+    """A curve a device with its floor and peak; pointing reads a moment; a peak opens to what holds it."""
+    devices = panel.locator(".batch-names li").count()
+    assert panel.locator(".batch-memory[data-device]").count() == devices
+    assert panel.locator(".batch .batch-peak title").count() == devices
+    expect(panel.locator(".batch-names")).to_contain_text("Peak ")
+    picture = panel.locator("svg.batch")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 70)
+    expect(panel.locator("[data-batch=readout]")).to_have_text(
+        re.compile(r"^At .* GPU \d holds .* of it always; \d micro-batch(es)? in flight\.$")
+    )
+    panel.locator("[data-batch=peaks] summary").first.click()
+    expect(panel.get_by_role("row", name=re.compile(r"Activations .* of \d micro-batch")).first).to_be_visible()
+
+
+def test_methods_are_compared_for_throughput(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "training.json"
+    path.write_text(json.dumps(training_graph() | {"graph": {"name": "training", "batch": 4}}))
+    create_project(page, "Streams compared")
+    upload(page, path)
+    page.get_by_label("As text", exact=True).fill("2xK80")
+    page.get_by_label("Throughput of a stream of micro-batches").check()
+    page.get_by_label("Micro-batches", exact=True).fill("6")
+    page.get_by_role("link", name="Compare methods").click()
+    page.wait_for_url("**/compare/?*")
+    expect(page.get_by_label("Micro-batches", exact=True)).to_have_value("6")
+    boxes = page.locator("input[name=methods]")
+    page.get_by_label("Contiguous stages", exact=False).check()
+    expect(page.locator("input[name=methods][value=random]")).to_be_disabled()
+    page.get_by_label("Contiguous stages", exact=False).uncheck()
+    for box in boxes.all():
+        box.set_checked(box.get_attribute("value") in ("single_device", "pipeline_dp"))
+    page.get_by_label("Evaluations", exact=True).fill("50")
+    page.get_by_label("Seeds", exact=True).fill("1")
+    expect(part(page, "summary")).to_contain_text("for the throughput of 6 micro-batches")
+    page.get_by_role("button", name="Start comparison").click()
+    page.wait_for_url("**/comparisons/*/")
+    expect(part(page, "state")).to_contain_text("2 of 2 runs ended")
+    expect(part(page, "verdict")).to_contain_text("samples a second")
+    row = page.get_by_role("row", name=re.compile("^Pipeline DP"))
+    expect(row).to_contain_text(re.compile(r"\d+\.\d\d.* ms.*faster"))
 
 
 def test_a_training_graph_is_placed_for_throughput_and_its_batch_is_drawn(page: Page, tmp_path: Path) -> None:
@@ -68,6 +114,7 @@ def test_a_training_graph_is_placed_for_throughput_and_its_batch_is_drawn(page: 
     assert panel.locator("[data-pass=forward]").count() == panel.locator("[data-pass=backward]").count() == 12
     labels = panel.locator("[data-pass=backward] .batch-label").all_text_contents()
     assert set(labels) == {"1", "2", "3", "4", "5", "6"}
+    see_the_memory(page, panel)
     panel.get_by_text("The same as tables").click()
     expect(panel.get_by_role("row", name=re.compile("Micro-batch 6, backward")).first).to_be_visible()
 

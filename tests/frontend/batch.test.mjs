@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "../../frontend/js/step/batch-model.js";
+import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel, waitsOf } from "../../frontend/js/step/batch-model.js";
 import { areaPath, batchMemoryScale, flightSpans, heldWords, holderWords, peakWords, valueAt } from "../../frontend/js/step/batch-memory-model.js";
 import { placementOfToken } from "../../frontend/js/run/placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
@@ -25,7 +25,7 @@ function block(device, stage, micro, [start, end], isBackward = false) {
 function memory() {
   const peak = { time_us: 10, in_flight: 2, bytes_of_class: [10, 40], holders: [{ op: "f0", class: "activations", bytes: 40, micro_batches: 2 }], other_holders: 0 };
   return {
-    limit_bytes: [100, 10_000, 100],
+    limit_bytes: [70, 10_000, 70],
     floor_bytes: [10, 0, 0],
     byte_classes: ["weights", "activations"],
     curves: [{ time_us: [0, 10, 20], value: [30, 50, 10] }, { time_us: [0], value: [0] }, { time_us: [0], value: [0] }],
@@ -44,6 +44,7 @@ function batch(changes = {}) {
     fill_end_us: 10,
     drain_start_us: 130,
     busiest: { kind: "device", device: 1, to: null },
+    phase_busy_us: [[10, 40, 15], [0, 120, 0], [0, 0, 0]],
     device_load_us: [30, 60, 0],
     peak_bytes: [1, 2, 0],
     left_out: 0,
@@ -94,7 +95,7 @@ test("a block is named by its pass, and its span labelled where the number fits"
 test("the words say how long the batch takes, its phases, what is busiest, and what is not drawn", () => {
   assert.equal(
     batchWords(batch(), LABELS),
-    "2 micro-batches take 155.0 µs: fill 10.0 µs, steady state 120 µs, drain 25.0 µs. GPU 1 is busiest: it works 77 % of the batch.",
+    "2 micro-batches take 155.0 µs: fill 10.0 µs, steady state 120 µs, drain 25.0 µs. GPU 1 is busiest: it works 77 % of the batch and idles 6 % in the fill and 16 % in the drain.",
   );
   const link = batchWords(batch({ busiest: { kind: "link", device: 0, to: 1 }, left_out: 3 }), LABELS);
   assert.match(link, /GPU 0: busiest link, to GPU 1; it takes 60\.0 µs of each micro-batch\. The 3 micro-batches in the middle are not drawn\.$/);
@@ -127,12 +128,12 @@ test("memory is read at any time of the batch, with what is in flight", () => {
   const curve = memory().curves[0];
   assert.deepEqual([0, 9, 10, 19, 20, 99].map((us) => valueAt(curve, us)), [30, 30, 50, 50, 10, 10]);
   assert.equal(heldWords(memory(), 0, "GPU 0", 12), "At 12.00 µs GPU 0 holds 50 B, 10 B of it always; 2 micro-batches in flight.");
-  assert.equal(peakWords(memory(), 0), "Peak 50 B of 100 B");
+  assert.equal(peakWords(memory(), 0), "Peak 50 B of 70 B");
 });
 
 test("the limit of a device that has a row is drawn where it is near the peaks", () => {
   assert.deepEqual(batchMemoryScale(memory(), [0, 1]).shown, [true, false, false]);
-  assert.equal(batchMemoryScale(memory(), [0, 1]).most, 106);
+  assert.equal(Math.round(batchMemoryScale(memory(), [0, 1]).most), 74);
 });
 
 test("the area of a curve keeps each level to the next change, and to the end of the batch", () => {
@@ -147,4 +148,9 @@ test("a holder says of how many micro-batches it is", () => {
   const holder = memory().peaks[0].holders[0];
   assert.equal(holderWords(holder), "of 2 micro-batches");
   assert.equal(holderWords({ ...holder, micro_batches: 0 }), "once, during the whole batch");
+});
+
+test("a device idles where none of its ops run, phase by phase", () => {
+  assert.deepEqual(waitsOf(batch(), 0), [0, 80, 10]);
+  assert.deepEqual(waitsOf(batch(), 1), [10, 0, 25]);
 });

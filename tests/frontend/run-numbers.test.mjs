@@ -42,6 +42,7 @@ test("the report's robustness is one sentence, and older reports have none", () 
   const robustness = { ...known, fastest_step_time_us: 900 };
   const words = "The placement holds if costs are up to 30 % off: then it is at most 2.3 % slower than the best of 10 good ones, 0.4 % on average.";
   assert.equal(robustnessWords(robustness), words);
+  assert.match(robustnessWords(robustness, true), /^If costs are up to 30 % off, its period is at most .* longer than the shortest of 10 good placements.* Batches were not compared so\.$/);
   assert.match(robustnessWords({ ...robustness, mean_regret: 0, worst_regret: 0 }), /^The placement holds .*: it stays the best of 10 good ones\.$/);
   assert.match(robustnessWords({ ...robustness, mean_regret: 0.00001, worst_regret: 0.0004 }), /: it stays the best of 10 good ones\.$/, "not: at most 0 % slower");
   assert.match(robustnessWords({ ...robustness, worst_regret: 0.08 }), /^If costs are up to 30 % off, another placement may be better: .* at most 8 % slower/);

@@ -170,7 +170,7 @@ test("the verdict compares, names the device that idles most what it waits for, 
   );
   assert.equal(
     verdict({ ...about, rivals, step: null, isSaid: true, noun: "period" }),
-    "It is as fast as Scotch. The period is 25 % above the lower bound.",
+    "By its period it is as fast as Scotch. The period is 25 % above the lower bound.",
     "in a stream",
   );
   assert.match(verdict({ ...about, rivals, name: "my try" }), /^my try: 35\.0 µs, 1[23](\.5)? % faster than one device/);

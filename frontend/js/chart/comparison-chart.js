@@ -14,11 +14,14 @@ const LABELS_FROM_WIDTH = 560;
 
 export class ComparisonChart {
   #frame;
+  /** What the times are: step times, or the periods of a stream. */
+  #quantity;
   /** @type {ComparisonState | null} */
   #state = null;
 
   /** @param {HTMLElement} host */
   constructor(host) {
+    this.#quantity = host.dataset.quantity;
     this.#frame = new ChartFrame(host, (width, height) => this.#draw(width, height));
   }
 
@@ -47,7 +50,7 @@ export class ComparisonChart {
     };
     const { series } = model;
     return [
-      ...axes(plot, countAxis(plot, "evaluations, log scale", true), stepTimeAxis(plot, false)),
+      ...axes(plot, countAxis(plot, "evaluations, log scale", true), stepTimeAxis(plot, false, undefined, this.#quantity)),
       ...singleDevice(plot, model.singleDeviceUs, named),
       ...series.map((one) => svg("path", { class: `series-band is-series-${one.index}`, d: bandPath(plot, one) })),
       ...series.map((one) => svg("path", { class: `series-line is-series-${one.index}`, d: linePath(plot, one) })),

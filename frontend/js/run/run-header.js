@@ -57,7 +57,7 @@ export class RunHeader {
     this.#text("elapsed", ended ? endedWords(state, numbers) : elapsedWords(numbers, state.status));
     this.#text("bound", formatTime(numbers.lowerBoundUs || null)); // 0: of a stream none is known
     this.#text("bound-gap", aboveBound(numbers));
-    const robustness = robustnessWords(state.report?.robustness);
+    const robustness = robustnessWords(state.report?.robustness, Boolean(state.report?.stream));
     this.#text("robustness", robustness);
     this.#part("robust-line").hidden = robustness === "";
     const band = bandWords(state.report?.error_band);

@@ -89,9 +89,10 @@ export function aboveBound({ bestUs, lowerBoundUs }) {
  * What a report says of its answer under other costs; empty where it says nothing or there was nothing to compare.
  *
  * @param {import("../ui/contracts.js").Robustness | undefined} robustness
+ * @param {boolean} [isOfStream] whether periods were compared, while the batch chose the answer
  * @returns {string}
  */
-export function robustnessWords(robustness) {
+export function robustnessWords(robustness, isOfStream = false) {
   if (!robustness) {
     return "";
   }
@@ -101,6 +102,9 @@ export function robustnessWords(robustness) {
   }
   if (candidates < 2) {
     return "";
+  }
+  if (isOfStream) {
+    return `If costs are up to 30 % off, its period is at most ${formatPercent(worst)} longer than the shortest of ${candidates} good placements, ${formatPercent(mean)} on average. Batches were not compared so.`;
   }
   if (worst < LEAST_SAID) {
     return `The placement holds if costs are up to 30 % off: it stays the best of ${candidates} good ones.`;

@@ -33,6 +33,8 @@ import { memoryScale } from "./memory-scale.js";
 
 /** Room above the limit, so that its line shows. */
 const HEADROOM = 1.06;
+/** Times the largest peak that a limit may be to be drawn: the rows are low, and most of them is what is always held. */
+const FARTHEST_LIMIT = 1.6;
 
 /**
  * @param {Curve} curve
@@ -59,7 +61,7 @@ export function mostOf(values) {
 export function batchMemoryScale(memory, devices) {
   const peaks = memory.curves.map(({ value }, device) => (devices.includes(device) ? mostOf(value) : 0));
   const limits = memory.limit_bytes.map((limit, device) => (devices.includes(device) ? limit : Infinity));
-  const { most, shown } = memoryScale(peaks, limits);
+  const { most, shown } = memoryScale(peaks, limits, FARTHEST_LIMIT);
   return { most: most * HEADROOM, shown };
 }
 

@@ -1,7 +1,8 @@
 /** The memory of each device over a batch: curves below the blocks, on their axis of time, and what holds the peaks. */
 
 import { element, svg } from "../ui/dom.js";
-import { counted, formatBytes } from "../ui/format.js";
+import { counted, cutName, formatBytes } from "../ui/format.js";
+import { LONGEST_TITLE } from "../ui/names.js";
 import { areaPath, batchMemoryScale, flightSpans, holderWords, mostOf } from "./batch-memory-model.js";
 import { peakClasses } from "./peak-list.js";
 import { BYTE_CLASSES, peakSentence } from "./step-words.js";
@@ -15,6 +16,7 @@ const FLIGHT_HEIGHT = 12;
 /** A digit of a count, in pixels, and the room around it. */
 const DIGIT_WIDTH = 7;
 const LABEL_ROOM = 4;
+const LONGEST_NAME = 60;
 
 /**
  * @param {BatchMemory} memory
@@ -106,14 +108,14 @@ function holdersTable({ holders, other_holders: others }, label) {
     element(
       "tr",
       {},
-      element("th", { scope: "row", class: "name" }, holder.op),
+      element("th", { scope: "row", title: cutName(holder.op, LONGEST_TITLE) }, cutName(holder.op, LONGEST_NAME)),
       element("td", {}, BYTE_CLASSES[/** @type {keyof typeof BYTE_CLASSES} */ (holder.class)].label),
       element("td", { class: "number" }, formatBytes(holder.bytes)),
       element("td", {}, holderWords(holder)),
     ),
   );
   const head = ["Op", "Class", "Bytes", "Held"].map((text, index) => element("th", { scope: "col", class: index === 2 ? "number" : null }, text));
-  const table = element("table", {}, element("caption", { class: "visually-hidden" }, `What holds the peak of ${label}`), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  const table = element("table", { class: "batch-holders" }, element("caption", { class: "visually-hidden" }, `What holds the peak of ${label}`), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
   const rest = others > 0 ? [element("p", { class: "hint" }, `And ${counted(others, "smaller one")}.`)] : [];
   return element("div", {}, element("div", { class: "table-scroller", role: "region", tabindex: 0, "aria-label": `What holds the peak of ${label}` }, table), ...rest);
 }

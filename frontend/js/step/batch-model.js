@@ -1,6 +1,6 @@
 /** The blocks of a batch as rows of devices, its phases and its words, apart from the drawing. */
 
-import { counted, formatShare, formatTime } from "../ui/format.js";
+import { counted, formatShare, formatTime, listed } from "../ui/format.js";
 
 /**
  * @typedef {object} Block
@@ -19,6 +19,7 @@ import { counted, formatShare, formatTime } from "../ui/format.js";
  * @property {number} fill_end_us
  * @property {number} drain_start_us
  * @property {{ kind: "device" | "link", device: number, to: number | null }} busiest
+ * @property {number[][]} phase_busy_us [devices][fill, steady state, drain] how long its ops run
  * @property {number[]} device_load_us [devices]
  * @property {number[]} peak_bytes [devices]
  * @property {number} left_out micro-batches in the middle whose blocks are not told
@@ -40,6 +41,8 @@ const OPTIMIZER = -1;
 /** A digit of a label, in pixels, and the room around a label. */
 const DIGIT_WIDTH = 7;
 const LABEL_ROOM = 4;
+/** A smaller share of the batch is not told. */
+const LEAST_SAID = 0.01;
 
 /**
  * @param {StreamBatch} batch
@@ -84,6 +87,15 @@ export function batchPhases({ fill_end_us: fill, drain_start_us: drain, batch_ti
 }
 
 /**
+ * @param {StreamBatch} batch
+ * @param {number} device
+ * @returns {number[]} [fill, steady state, drain] how long the device runs no op, in µs
+ */
+export function waitsOf({ fill_end_us: fill, drain_start_us: drain, batch_time_us: end, phase_busy_us: busy }, device) {
+  return [fill, drain - fill, end - drain].map((us, phase) => Math.max(0, us - busy[device][phase]));
+}
+
+/**
  * @param {Block} block
  * @returns {"forward" | "backward" | "optimizer"}
  */
@@ -112,6 +124,17 @@ export function blockWords(block) {
 
 /**
  * @param {StreamBatch} batch
+ * @returns {string} when the busiest device idles, as shares of the batch; empty where that is hardly ever
+ */
+function waitWords(batch) {
+  const phases = ["fill", "steady state", "drain"];
+  const waits = waitsOf(batch, batch.busiest.device).map((us, phase) => ({ share: us / batch.batch_time_us, name: phases[phase] }));
+  const words = waits.filter(({ share }) => share >= LEAST_SAID).map(({ share, name }) => `${formatShare(share)} in the ${name}`);
+  return words.length > 0 ? ` and idles ${listed(words)}` : "";
+}
+
+/**
+ * @param {StreamBatch} batch
  * @param {readonly string[]} labels of devices
  * @returns {string} what the picture shows
  */
@@ -120,7 +143,7 @@ export function batchWords(batch, labels) {
   const phases = batchPhases(batch).map(({ name, startUs, endUs }) => `${name} ${formatTime(endUs - startUs)}`);
   const head = `${counted(stream.micro_batches, "micro-batch", "micro-batches")} take ${formatTime(batchUs, 4)}: ${phases.join(", ")}.`;
   const at = labels[busiest.device];
-  const device = busiest.kind === "device" ? ` ${at} is busiest: it works ${formatShare((loads[busiest.device] * stream.micro_batches) / batchUs)} of the batch.` : "";
+  const device = busiest.kind === "device" ? ` ${at} is busiest: it works ${formatShare((loads[busiest.device] * stream.micro_batches) / batchUs)} of the batch${waitWords(batch)}.` : "";
   const link = busiest.kind === "link" ? ` ${at}: ${markOf(batch, busiest.device, labels)}; it takes ${formatTime(periodUs)} of each micro-batch.` : "";
   const left = leftOut > 0 ? ` The ${counted(leftOut, "micro-batch", "micro-batches")} in the middle are not drawn.` : "";
   return `${head}${device}${link}${left}`;

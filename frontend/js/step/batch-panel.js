@@ -9,7 +9,7 @@ import { getJson, isRefusal, showFailure } from "../ui/server.js";
 import { SortedTable } from "../ui/sorted-table.js";
 import { batchPeakLists, MEMORY_HEIGHT, memoryParts } from "./batch-memory.js";
 import { heldWords, peakWords } from "./batch-memory-model.js";
-import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel } from "./batch-model.js";
+import { batchPhases, batchRows, batchWords, blockWords, passOf, spanLabel, waitsOf } from "./batch-model.js";
 
 /** @typedef {import("./batch-model.js").Block} Block */
 /** @typedef {import("./batch-model.js").StreamBatch} StreamBatch */
@@ -177,14 +177,14 @@ export class BatchPanel {
   /** @param {StreamBatch} batch */
   #fillTables(batch) {
     const rows = batchRows(batch, this.#labels);
-    const heads = ["Device", "Busy in a micro-batch", "Busy in the batch", "Held always", "Peak over the batch", "Reached at", "Then in flight", "Memory"];
+    const heads = ["Device", "Busy in a micro-batch", "Busy in the batch", "Idle in the fill", "Idle in the steady state", "Idle in the drain", "Held always", "Peak over the batch", "Reached at", "Then in flight", "Memory"];
     const { floor_bytes: floors, limit_bytes: limits, peaks } = batch.memory;
     const lines = rows.map(({ device, mark }) => {
       const load = batch.device_load_us[device];
       const share = formatShare((load * batch.stream.micro_batches) / batch.batch_time_us);
       const { time_us: at, in_flight: flying } = peaks[device];
       const memory = [formatBytes(floors[device]), formatBytes(batch.peak_bytes[device]), formatTime(at), String(flying), formatBytes(limits[device])];
-      const cells = [formatTime(load), share, ...memory].map((text) => element("td", { class: "number" }, text));
+      const cells = [formatTime(load), share, ...waitsOf(batch, device).map((us) => formatTime(us)), ...memory].map((text) => element("td", { class: "number" }, text));
       return element("tr", {}, element("th", { scope: "row" }, this.#labels[device], ...(mark ? [` (${mark})`] : [])), ...cells);
     });
     const head = element("tr", {}, ...heads.map((text, index) => element("th", { scope: "col", class: index > 0 ? "number" : null }, text)));

@@ -6,11 +6,12 @@ const FARTHEST_LIMIT = 4;
 /**
  * @param {readonly number[]} peaks [devices] in bytes
  * @param {readonly number[]} limits [devices] in bytes
+ * @param {number} [farthest] times the largest peak that a limit may be to be shown
  * @returns {{ most: number, shown: boolean[] }} the bytes at the top of each row; [devices] whether its limit is below that
  */
-export function memoryScale(peaks, limits) {
+export function memoryScale(peaks, limits, farthest = FARTHEST_LIMIT) {
   const peak = peaks.reduce((most, bytes) => Math.max(most, bytes), 1);
-  const shown = limits.map((limit) => limit <= peak * FARTHEST_LIMIT);
+  const shown = limits.map((limit) => limit <= peak * farthest);
   const within = limits.filter((_, device) => shown[device]);
   return { most: within.reduce((most, limit) => Math.max(most, limit), peak), shown };
 }

@@ -42,7 +42,8 @@ export function verdict({ name = "", isSaid = false, noun = "step", stepTimeUs, 
   const rivalWords = compared.join(", ");
   const parts = [formatTime(stepTimeUs, 3), rivalWords].filter(Boolean);
   const named = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
-  const head = isSaid ? rivalWords && `It is ${rivalWords}` : named;
+  const it = noun === "step" ? "It" : `By its ${noun} it`;
+  const head = isSaid ? rivalWords && `${it} is ${rivalWords}` : named;
   const bound = lowerBoundUs && feasible ? `The ${noun} is ${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const fits = feasible ? "" : "It does not fit in memory";

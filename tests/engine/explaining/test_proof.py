@@ -59,7 +59,7 @@ def test_a_period_may_be_proven_where_the_batch_is_not() -> None:
     assert report["proven"] and proof["of"] == "period"
     assert report["period_us"] <= proof["bound_us"] * (1 + CLOSE)
     assert report["batch_time_us"] > 4 * proof["bound_us"] * (1 + CLOSE)
-    assert "The batch is not: with fill and drain it takes " in proof["sentence"]
+    assert "The batch is not: fill, drain and the optimizer make it " in proof["sentence"]
 
 
 def test_a_batch_of_as_many_least_periods_as_micro_batches_is_proven() -> None:
