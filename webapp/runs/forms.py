@@ -49,8 +49,8 @@ MOST_CONSTRAINTS = 100_000
 """characters"""
 CONSTRAINTS_EXAMPLE = "together encoder/*\napart expert_1/* expert_2/*\noff head GPU:0"
 CONSTRAINTS_HELP = format_html(
-    "One a line: <code>together</code> ops, <code>apart</code> ops and ops, <code>off</code> ops and a device. "
-    "Ops by name; <code>*</code> stands for any text."
+    "One a line: <code>{}</code>, <code>{}</code>, <code>{}</code>. Ops by name; <code>*</code> stands for any text.",
+    *("together OPS …", "apart OPS OPS …", "off OPS … DEVICE"),
 )
 OBJECTIVES = [
     (str(api.Objective.STEP_TIME), "Step time of one step"),
