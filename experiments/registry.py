@@ -97,6 +97,7 @@ EXPERIMENTS = {
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "measured_rewards": Experiment("experiments.measured_rewards:run", "an hour of a quiet machine"),
+    "measured_streams": Experiment("experiments.measured_streams.table:run", "ten minutes of a quiet machine"),
     "memory_curve": Experiment("experiments.memory_curve:run", "a quarter of an hour"),
     "memory_peaks": Experiment("experiments.memory_peaks:run", "half an hour"),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
