@@ -33,13 +33,19 @@ from experiments.public_workloads.workloads import KNOWN_BEST, OPTIMUM, Workload
 COMMAND = "python -m experiments public_workloads"
 NAME = "public_workloads"
 ONE_DEVICE, PIPEDREAM, EXPERT = "one device", "PipeDream", "expert"
+PROVEN_BY = "proven by "
+"""before the method of a row of what is proven"""
 BY_RULE = (ONE_DEVICE, PIPEDREAM, EXPERT)
 EXACT = "pipeline_dp"
 CONTIGUOUS, FREE = "contiguous", "free"
 SEARCHES = (("scotch", FREE), (EXACT, CONTIGUOUS), ("auto", CONTIGUOUS), ("auto", FREE))
 """method, and whether its placements must be contiguous"""
+PROOFS = ((EXACT, CONTIGUOUS), ("milp", FREE))
+"""methods that prove how far their answer is from the optimum, for workloads of up to `MOST_PROVEN` groups"""
+MOST_PROVEN = 128
 CLOSE = 1e-3
 """relative difference up to which a period is the published one"""
+SMALL_GAP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class WorkloadScope:
 
     folder: str = text("", "folder with the workloads' files, in any depth; empty: the one beside the checkout")
     seconds: float = number(10.0, 1e-3, 1e5, "for each method that would search without end")
+    proof_seconds: float = number(60.0, 1e-3, 1e5, "for each method that proves how far its answer is from the optimum")
 
     def __post_init__(self) -> None:
         require_allowed(self)
@@ -67,11 +74,13 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     if not workloads:
         raise SettingsError("there is no workload", where="folder", allowed="a folder with JSON files of the benchmark")
     keys = {
-        name: {answer: key_of(workload, answer, scope) for answer in answers()} for name, workload in workloads.items()
+        name: {answer: key_of(workload, answer, scope) for answer in answers()}
+        | {proof: key_of(workload, proof, scope) for proof in proofs_of(workload)}
+        for name, workload in workloads.items()
     }
     for name, workload in workloads.items():
         report(name)
-        rows[name] = measure_cells_here(kept, keys[name], partial(_measured, workload, scope.seconds), report)
+        rows[name] = measure_cells_here(kept, keys[name], partial(_measured, workload, scope), report)
     every = [key for of_workload in keys.values() for key in of_workload.values()]
     write_rows(folder, NAME, [dict(key) | {"result": kept[key]} for key in every], indent=1)
     return write_page(folder, NAME, page(workloads, rows, scope, kept.made(every)))
@@ -90,19 +99,38 @@ def answers() -> list[str]:
     return [*BY_RULE, *(f"{method}, {kind}" for method, kind in SEARCHES if method in PLACERS)]
 
 
+def proofs_of(workload: Workload) -> list[str]:
+    """The rows of the table of what is proven; none for a large workload."""
+    is_small = workload.problem(contiguous=True).group_count <= MOST_PROVEN
+    return [f"{PROVEN_BY}{method}, {kind}" for method, kind in PROOFS if method in PLACERS and is_small]
+
+
 def key_of(workload: Workload, answer: str, scope: WorkloadScope) -> Measurement:
     """What a row measures."""
-    searches = answer not in BY_RULE and not PLACERS[answer.partition(",")[0]].deterministic
-    seconds = {"seconds": scope.seconds} if searches else {}
+    proves, method = answer.startswith(PROVEN_BY), answer.removeprefix(PROVEN_BY).partition(",")[0]
+    searches = answer not in BY_RULE and not PLACERS[method].deterministic
+    seconds = {"seconds": scope.proof_seconds if proves else scope.seconds} if searches or proves else {}
     return {"workload": workload.name, "file": workload.digest, "answer": answer, **seconds}
 
 
-def _measured(workload: Workload, seconds: float, answer: str) -> dict[str, Json]:
-    """The period in µs, null where there is none that fits, and the seconds that it took."""
+def _measured(workload: Workload, scope: WorkloadScope, answer: str) -> dict[str, Json]:
+    """The period in µs, null where there is none that fits, the seconds that it took, and of a proof the bound."""
     begun = time.perf_counter()
-    period_us = period_of(workload, answer, seconds)
+    bound: dict[str, Json] = {}
+    if answer.startswith(PROVEN_BY):
+        period_us, bound["bound_us"] = proof_of(workload, answer.removeprefix(PROVEN_BY), scope.proof_seconds)
+    else:
+        period_us = period_of(workload, answer, scope.seconds)
     fits = period_us is not None and np.isfinite(period_us)
-    return {"period_us": period_us if fits else None, "seconds": round(time.perf_counter() - begun, 3)}
+    return {"period_us": period_us if fits else None, "seconds": round(time.perf_counter() - begun, 3), **bound}
+
+
+def proof_of(workload: Workload, answer: str, seconds: float) -> tuple[float | None, float | None]:
+    """The best period in µs that a method finds, and what it has proven that no such placement beats."""
+    method, _, kind = answer.partition(", ")
+    problem = workload.problem(contiguous=kind == CONTIGUOUS, seconds=seconds)
+    make_placer(method, {}).place(problem, np.random.default_rng(0), lambda: False)
+    return problem.ledger.best_step_time_us, problem.ledger.lower_bound_us
 
 
 def period_of(workload: Workload, answer: str, seconds: float) -> float | None:
@@ -154,7 +182,49 @@ def page(
         ]
         for name, workload in workloads.items()
     ]
-    return "\n".join([_head(scope, made), "", *table_of_figures(head, lines), "", _agreement(workloads, rows), ""])
+    parts = [
+        _head(scope, made),
+        "\n".join(table_of_figures(head, lines)),
+        _agreement(workloads, rows),
+        *proven(rows, scope),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def proven(rows: Mapping[str, Mapping[str, Any]], scope: WorkloadScope) -> list[str]:
+    """What is proven of the small workloads: a heading, words and a table; nothing where there are none."""
+    found = {
+        (name, answer.removeprefix(PROVEN_BY)): row
+        for name, of_workload in rows.items()
+        for answer, row in of_workload.items()
+        if answer.startswith(PROVEN_BY)
+    }
+    if not found:
+        return []
+    gaps = {key: _gap(row) for key, row in found.items()}
+    lines = [
+        [
+            name,
+            labelled(answer),
+            _shown(row["period_us"]),
+            _shown(row["bound_us"]),
+            f"{100 * gaps[name, answer]:.2f}",
+            f"{row['seconds']:.1f}",
+        ]
+        for (name, answer), row in found.items()
+    ]
+    small = sum(gap <= SMALL_GAP for gap in gaps.values())
+    words = f"""Workloads of up to {MOST_PROVEN} groups, {scope.proof_seconds:g} s a row. The gap is the most by which an
+optimum could be below the period. In {small} of {len(gaps)} rows it is at most {SMALL_GAP:.0%}."""
+    head = ("workload", "method", "period, µs", "proven bound, µs", "gap, %", "seconds")
+    return ["## What is proven", words, "\n".join(table_of_figures(head, lines))]
+
+
+def _gap(row: Mapping[str, Any]) -> float:
+    """By what part of the period the bound is below it; 1 where either is unknown."""
+    if row["period_us"] is None or row["bound_us"] is None:
+        return 1.0
+    return max(0.0, 1.0 - float(row["bound_us"]) / float(row["period_us"]))
 
 
 def labelled(answer: str) -> str:

@@ -74,8 +74,10 @@ def test_the_page_has_what_was_measured_and_a_second_call_measures_nothing(tmp_p
     data = tmp_path / "data"
     data.mkdir()
     (data / "chain.json").write_text(json.dumps(CHAIN))
-    settings: dict[str, Json] = {"folder": str(data), "seconds": 0.05}
+    settings: dict[str, Json] = {"folder": str(data), "seconds": 0.05, "proof_seconds": 5.0}
     first = run(tmp_path, lambda _: None, settings)
+    assert "| chain | Pipeline DP, contiguous | 5.2500 | 5.2500 | 0.00 |" in first
+    assert "In 2 of 2 rows it is at most 1%." in first
     assert "finds 1 of 1 published optima" in first and "| chain | 3 |" in first
     heard: list[str] = []
     assert run(tmp_path, heard.append, settings) == first and heard == ["chain"]
