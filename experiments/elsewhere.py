@@ -70,6 +70,7 @@ SIZES: Mapping[str, Mapping[str, api.Json]] = {
         "max_position_embeddings": 4096,
     },
     "GPT-2": {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2"},
+    "GPT-2, untied": {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "tie_word_embeddings": False},
     "BART-large": {
         "architectures": ["BartForConditionalGeneration"],
         "model_type": "bart",

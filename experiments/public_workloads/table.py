@@ -214,8 +214,8 @@ def proven(rows: Mapping[str, Mapping[str, Any]], scope: WorkloadScope) -> list[
         for (name, answer), row in found.items()
     ]
     small = sum(gap <= SMALL_GAP for gap in gaps.values())
-    words = f"""Workloads of up to {MOST_PROVEN} groups, {scope.proof_seconds:g} s a row. The gap is the most by which an
-optimum could be below the period. In {small} of {len(gaps)} rows it is at most {SMALL_GAP:.0%}."""
+    words = f"""Workloads of up to {MOST_PROVEN} groups, {scope.proof_seconds:g} s a row. The gap is the most by which
+an optimum could be below the period. In {small} of {len(gaps)} rows it is at most {SMALL_GAP:.0%}."""
     head = ("workload", "method", "period, µs", "proven bound, µs", "gap, %", "seconds")
     return ["## What is proven", words, "\n".join(table_of_figures(head, lines))]
 

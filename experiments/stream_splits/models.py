@@ -62,6 +62,7 @@ TWO, FOUR, UNEVEN = "2xRTX4090", "4xA100", "2xRTX4090+2xRTX3090"
 OF_ZOO = ("4xV100", "2xA100+2xV100")
 MODELS = (
     _recorded("GPT-2", TRAINING, 4, (TWO, UNEVEN), dtype="float32"),
+    _recorded("GPT-2, untied", TRAINING, 4, (TWO, UNEVEN), dtype="float32"),
     _recorded("7B", TRAINING, 1, (FOUR, "2xA100+4xL40S")),
     _recorded("8x7B", PREFILL, 4, ("4xRTX4090+4xRTX3090", "2xA100:80GiB+2xL40S")),
     _recorded("BART-large", TRAINING, 4, (FOUR, UNEVEN), dtype="float32"),

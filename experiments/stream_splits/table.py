@@ -177,9 +177,10 @@ def page(rows: Sequence[Mapping[str, Any]], made: str) -> str:
         "For those who divide a model into stages by hand, by layers or by parameters today.",
         f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}. Batches of {MICRO_BATCHES} micro-batches are simulated,\n"
         "training by 1f1b, inference in a row; op times follow from operations and bytes, so compare columns, not\n"
-        "machines. A rule has its own placement alone, simulated as it is, contiguous or not; Pipeline DP and Auto\n"
-        f"have {EVALUATIONS:,} evaluations, seed 0, and answer with the shortest batch of their good placements and\n"
-        "single devices. A rate with * does not fit in memory.",
+        "machines. A rule has its own placement alone, simulated as it is, contiguous or not. Pipeline DP and Auto\n"
+        f"have {EVALUATIONS:,} evaluations, seed 0; the shortest batch of their good placements and single devices is\n"
+        "the answer. A rate with * does not fit in memory. GPT-2 and BART tie embedding and head, which then share a\n"
+        "device, so that no contiguous split has several.",
         "## Samples a second\n\n" + "\n".join(table_of_figures(head, lines)),
         "## Most memory of a device over the batch, GiB\n\n" + "\n".join(table_of_figures(head, memory)),
         _summed_up(cases),
