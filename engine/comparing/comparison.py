@@ -128,9 +128,14 @@ class Comparison:
         report_standing: ReportStanding,
         processes: int = 0,
     ) -> None:
-        """`processes` run at once; 0: one a core. Raises GraphError for a graph that no method could place."""
+        """`processes` run at once; 0: one a core.
+
+        Raises GraphError for a graph that no method could place, SettingsError for constraints that cannot be kept.
+        """
         self._request, self._report_standing = request, report_standing
         require_placeable(prepared, request.cluster, drop_devices=request.drop_devices, constraints=request.constraints)
+        for method in request.methods:
+            require_apart(method, Constraints.of_lines(prepared.graph.constraints))
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())

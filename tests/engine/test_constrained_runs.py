@@ -188,6 +188,13 @@ def test_a_method_that_cannot_keep_ops_of_the_file_apart_is_refused(prepared: Ma
         run(prepared("apart stem head"), method="post")
 
 
+def test_a_comparison_with_such_a_method_is_refused_before_it_begins(prepared: Make, tmp_path: Path) -> None:
+    request = api.ComparisonRequest(parse_cluster(CLUSTER), ("auto", "post"), api.Budget(100), 1)
+    with pytest.raises(SettingsError, match=r"^constraints: post cannot keep ops apart, as `apart stem head` says; "):
+        api.compare(prepared("apart stem head"), request, tmp_path / "work", lambda _: None)
+    assert not (tmp_path / "work").exists()
+
+
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
