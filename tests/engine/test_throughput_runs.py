@@ -89,6 +89,20 @@ def test_equal_layers_are_split_evenly(prepared: Callable[..., PreparedGraph]) -
     assert max(report["device_load_us"]) == report["period_us"]
 
 
+def test_a_graph_that_knows_its_samples_tells_them_a_second(
+    prepared: Callable[..., PreparedGraph], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "samples_per_second" not in placed(prepared(), cluster(2), "pipeline_dp")
+    path, report = tmp_path / "of_four.json", tmp_path / "report.json"
+    path.write_text(json.dumps(training_chain() | {"graph": {"name": "chain", "batch": 4}}))
+    asked = ["place", str(path), "--cluster", "2xV100", "--method", "pipeline_dp", "--report", str(report)]
+    assert main([*asked, "--objective", "throughput"]) == 0
+    found = json.loads(report.read_text())
+    assert found["samples_per_second"] == pytest.approx(4 * found["micro_batches_per_second"])
+    assert "samples a second, in " in found["verdict"]["sentence"]
+    assert " micro-batches a second, " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("method", [name for name, row in PLACERS.items() if row.keeps_contiguous])
 def test_contiguous_answers_are_contiguous(prepared: Callable[..., PreparedGraph], method: str) -> None:
     graph, on, stream = prepared(), parse_cluster("3xV100+cpu"), dataclasses.replace(STREAM, contiguous=True)

@@ -144,6 +144,14 @@ def test_devices_of_an_op_with_work_bind_it_to_a_class() -> None:
     assert graph.needs_gpu.tolist() == [False, True, False]
 
 
+def test_the_samples_of_a_step_are_known_where_the_file_says_them() -> None:
+    assert parsed(content([node("a")], batch=32)).samples == 32
+    assert parsed(content([node("a")])).samples == 0
+    for wrong in (0, -1, 1.5, True, "32", 10**10):
+        with pytest.raises(GraphError, match=r"graph, batch: .*; allowed: an integer from 1 to 1000000000"):
+            parsed(content([node("a")], batch=wrong))
+
+
 def test_a_framework_that_is_not_known_is_refused() -> None:
     with pytest.raises(GraphError, match="framework"):
         parsed(content([node("a")], framework="abacus"))
