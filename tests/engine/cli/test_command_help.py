@@ -26,6 +26,7 @@ TOLD_AND_COMPUTED = {
 OF_READING = {
     "--micro-batches": "8",
     "--pipeline": "1f1b with a backward pass, else inference",
+    "--recompute": "none",
     "--signature": "serving_default, or the only one",
     "--tags": "the only graph, or the one with the tag serve alone",
     "--fetch": "without either: all but ops that only initialise, save or write summaries",
