@@ -100,8 +100,9 @@ For those who ask how far simulated batches can be trusted: [what it means](../m
 `{COMMAND}`; Placeto Explorer {VERSION}; torch {version("torch")}; {machine_words()}; {made}.
 
 {tower_runs.MICRO_BATCHES} micro-batches a batch; processes of one thread. Gloo takes {latency} µs, then
-{bandwidth} GB/s, `{contention_of(link)}`. Batch times in ms: the fastest of {batches}
-in each of {rounds} rounds, whose order is drawn anew; of these the median, the least and the greatest. Beside them the simulated time."""
+{bandwidth} GB/s, `{contention_of(link)}`. Batch times in ms: the fastest of {batches} batches
+in each of {rounds} rounds, whose order is drawn anew; of these the median, the least and the greatest. Beside them
+the simulated time."""
 
 
 def _range(figure: MeasuredFigure, scale: float, digits: int) -> str:
