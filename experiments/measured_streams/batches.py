@@ -16,7 +16,7 @@ SCHEDULES = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}
 """by the names of our pipelines"""
 WARM = 1
 """batches of each visit before those that are timed"""
-Batch = Callable[[], None]
+BatchRun = Callable[[], None]
 Timed = tuple[float, float, float]
 """begin and end of a batch in this process, and its processor time"""
 
@@ -41,18 +41,18 @@ def batch_times(rank: int, arguments: Mapping[str, Any]) -> list[list[list[Timed
     return [_round(visits, number, arguments["batches"]) for number in range(arguments["rounds"])]
 
 
-def _round(visits: list[Batch], number: int, batches: int) -> list[list[Timed]]:
+def _round(visits: list[BatchRun], number: int, batches: int) -> list[list[Timed]]:
     order = list(range(len(visits)))
     random.Random(number).shuffle(order)  # noqa: S311  # no secret
     found = {visit: _visit(visits[visit], batches) for visit in order}
     return [found[visit] for visit in range(len(visits))]
 
 
-def _visit(batch: Batch, batches: int) -> list[Timed]:
+def _visit(batch: BatchRun, batches: int) -> list[Timed]:
     return [_timed(batch) for _ in range(WARM + batches)][WARM:]
 
 
-def _timed(batch: Batch) -> Timed:
+def _timed(batch: BatchRun) -> Timed:
     distributed.barrier()
     began, spent = time.monotonic(), time.process_time()
     batch()
@@ -61,12 +61,12 @@ def _timed(batch: Batch) -> Timed:
 
 def _by_stages(
     rank: int, tower: Tower, micro_batches: int, split: Mapping[str, str], pipelines: list[str]
-) -> list[Batch]:
+) -> list[BatchRun]:
     """For each pipeline, what this process does for a batch."""
     inputs, targets = tower.batch(micro_batches)
     points = {module: SplitPoint[how] for module, how in split.items()}
     whole = pipeline(tower.model(), (inputs[: tower.input_shape[0]],), split_spec=points)
-    made = []
+    made: list[BatchRun] = []
     for name in pipelines:
         stage = whole.build_stage(rank, torch.device("cpu"))
         schedule = SCHEDULES[name](stage, micro_batches, loss_fn=loss_of)
@@ -83,7 +83,7 @@ def _batch(passes: Callable[[], object], optimizer: torch.optim.Optimizer) -> No
     optimizer.zero_grad()
 
 
-def _alone(rank: int, tower: Tower, micro_batches: int) -> Batch:
+def _alone(rank: int, tower: Tower, micro_batches: int) -> BatchRun:
     """The first process trains all micro-batches of a batch as one stage; the others have nothing to do."""
     if rank:
         return lambda: None

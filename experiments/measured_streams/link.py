@@ -14,7 +14,7 @@ FLOAT_BYTES = 4
 MATRIX, PRODUCTS = 512, 4
 """rows of a square matrix, and how often it is multiplied beside transfers"""
 SENDER, RECEIVER = 0, 1
-Step = Callable[[], None]
+LinkStep = Callable[[], None]
 
 
 def trial_times(rank: int, arguments: Mapping[str, Any]) -> dict[str, list[list[tuple[float, float]]]]:
@@ -29,14 +29,14 @@ def trial_times(rank: int, arguments: Mapping[str, Any]) -> dict[str, list[list[
     return times
 
 
-def _timed(step: Step) -> tuple[float, float]:
+def _timed(step: LinkStep) -> tuple[float, float]:
     distributed.barrier()
     begin = time.monotonic()
     step()
     return begin, time.monotonic()
 
 
-def _trials(rank: int) -> Iterator[tuple[str, Step]]:
+def _trials(rank: int) -> Iterator[tuple[str, LinkStep]]:
     for size in LINK_BYTES:
         for local in (True, False):
             yield trials.there_and_back(size, local=local), _hops(rank, size, local)
@@ -58,7 +58,7 @@ def _nothing() -> None:
     pass
 
 
-def _hops(rank: int, size: int, local: bool) -> Step:
+def _hops(rank: int, size: int, local: bool) -> LinkStep:
     """HOPS ops on a tensor, each in the other process than the one before; or all in the first one."""
     value = _tensor(size)
 
@@ -75,7 +75,7 @@ def _hops(rank: int, size: int, local: bool) -> Step:
     return step
 
 
-def _sent(rank: int, size: int, count_of_sender: Mapping[int, int], beside: Step = _nothing) -> Step:
+def _sent(rank: int, size: int, count_of_sender: Mapping[int, int], beside: LinkStep = _nothing) -> LinkStep:
     """So many tensors from each sender at once, while this process does something `beside`."""
     sent = [_tensor(size) for _ in range(count_of_sender.get(rank, 0))]
     received = [_tensor(size) for _ in range(count_of_sender.get(1 - rank, 0))]
@@ -91,7 +91,7 @@ def _sent(rank: int, size: int, count_of_sender: Mapping[int, int], beside: Step
     return step
 
 
-def _computing() -> Step:
+def _computing() -> LinkStep:
     matrix = torch.rand(MATRIX, MATRIX)
 
     def step() -> None:

@@ -39,7 +39,9 @@ def main(folder: Path, rank: int) -> None:
     torch.set_num_threads(1)
     _touch_memory()
     order = json.loads((folder / ORDER).read_text())
-    store = distributed.FileStore(str(folder / STORE), order["ranks"])
+    store = distributed.FileStore(  # type: ignore[attr-defined]  # torch does not list it
+        str(folder / STORE), order["ranks"]
+    )
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=order["ranks"])
     try:
         result = JOBS[order["job"]](rank, order["arguments"])

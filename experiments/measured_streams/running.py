@@ -1,7 +1,6 @@
 """Starts the processes of a pipeline, one a stage, and gathers what each writes; all end together."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -63,10 +62,11 @@ def _errors_file(folder: Path, rank: int) -> Path:
 
 
 def _started(folder: Path, rank: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-W", "ignore", "-m", MODULE, str(folder), str(rank)]
+    given = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
+    command = ["env", *given, sys.executable, "-W", "ignore", "-m", MODULE, str(folder), str(rank)]
     with _errors_file(folder, rank).open("w") as errors:
         return subprocess.Popen(  # noqa: S603  # our own words
-            command, cwd=ROOT, env=os.environ | ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=errors
+            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors
         )
 
 

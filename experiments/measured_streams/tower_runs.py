@@ -17,6 +17,7 @@ from engine.clusters.cluster import Cluster
 from engine.formats.modules.stages import BEGINNING, SPLIT_SPEC, devices_of_split, split_spec_of
 from engine.graphs.graph import OPTIMIZER
 from engine.measuring.fidelity import MeasuredSteps
+from engine.run.run import Run
 from engine.simulator import Simulator
 from experiments.measured_streams.calibrated import cluster_of
 from experiments.measured_streams.running import of_all_ranks
@@ -30,7 +31,7 @@ DRAWN, SEED = 10, 0
 OURS, EXACT, EQUAL, ALONE, DRAW = "auto", "pipeline_dp", "equal layers", "one process", "drawn"
 EVALUATIONS = 2000
 SECONDS = 1800.0
-Split = dict[str, str]
+SplitSpec = dict[str, str]
 """{module: how}, as our export has it"""
 
 
@@ -40,7 +41,7 @@ class RunTower:
 
     names: list[list[str]]
     """[splits]"""
-    splits: list[Split]
+    splits: list[SplitSpec]
     """the first is empty: one process"""
     batch_us: list[list[list[list[float]]]]
     """[pipelines][splits][rounds][batches]"""
@@ -119,11 +120,11 @@ def _ops_and_rest(prepared: api.PreparedGraph, passes_us: Sequence[float]) -> tu
     return ops_us, max(0.0, (min(passes_us) - ops_us) / int((times_us > 0).sum()))
 
 
-def _splits(prepared: api.PreparedGraph, cluster: Cluster, layers: int) -> tuple[list[list[str]], list[Split]]:
+def _splits(prepared: api.PreparedGraph, cluster: Cluster, layers: int) -> tuple[list[list[str]], list[SplitSpec]]:
     """Splits with their names, each once: one process, equal layers, our answers, and drawn ones."""
     count = cluster.device_count
     even = [layers * stage // count for stage in range(1, count)]
-    named: list[tuple[str, Split]] = [(ALONE, {}), (EQUAL, _at(even))]
+    named: list[tuple[str, SplitSpec]] = [(ALONE, {}), (EQUAL, _at(even))]
     for method in (OURS, EXACT):
         named += [(f"{method}, {name}", _answer(prepared, cluster, method, stream_of(name))) for name in PIPELINES]
     cuts = list(combinations(range(1, layers), count - 1))
@@ -135,23 +136,23 @@ def _splits(prepared: api.PreparedGraph, cluster: Cluster, layers: int) -> tuple
     return list(names.values()), [dict.fromkeys(points, BEGINNING) for points in names]
 
 
-def _at(layers: Sequence[int]) -> Split:
+def _at(layers: Sequence[int]) -> SplitSpec:
     """The split whose stages begin with these layers."""
     return {f"layers.{layer}": BEGINNING for layer in layers}
 
 
-def _answer(prepared: api.PreparedGraph, cluster: Cluster, method: str, stream: api.Stream) -> Split:
+def _answer(prepared: api.PreparedGraph, cluster: Cluster, method: str, stream: api.Stream) -> SplitSpec:
     """The exported split of a method's answer."""
     request = api.RunRequest(
         cluster, method, api.Budget(EVALUATIONS), SEED, baselines=(), robustness=False, stream=stream
     )
-    report = api.Run(prepared, request, lambda _: None, lambda: False).execute(None)
+    report = Run(prepared, request, lambda _: None, lambda: False).execute(None)
     device_of_op = prepared.device_of_op(api.placement_of_report(report))
-    return cast(Split, split_spec_of(prepared, cluster, device_of_op)[SPLIT_SPEC])
+    return cast(SplitSpec, split_spec_of(prepared, cluster, device_of_op)[SPLIT_SPEC])
 
 
 def _batches(
-    tower: str, processes: int, splits: Sequence[Split]
+    tower: str, processes: int, splits: Sequence[SplitSpec]
 ) -> tuple[list[list[list[list[float]]]], list[list[list[float]]]]:
     """`batch_us` and `processor_us` of `RunTower`."""
     arguments: dict[str, api.Json] = {
@@ -170,7 +171,9 @@ def _batches(
     return took_us.transpose(2, 1, 0, 3).tolist(), busy_us.transpose(2, 1, 0).tolist()
 
 
-def _simulated(prepared: api.PreparedGraph, cluster: Cluster, splits: Sequence[Split], pipeline: str) -> list[float]:
+def _simulated(
+    prepared: api.PreparedGraph, cluster: Cluster, splits: Sequence[SplitSpec], pipeline: str
+) -> list[float]:
     """[splits] the simulated batch times in µs."""
     simulator = Simulator(prepared.graph, prepared.costs, cluster, stream=stream_of(pipeline))
     devices = [devices_of_split(prepared, cluster, {SPLIT_SPEC: dict(split)}) for split in splits]

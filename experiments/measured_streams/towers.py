@@ -11,7 +11,7 @@ LEARNING_RATE = 1e-4
 SEED = 0
 
 
-class Block(nn.Module):
+class HiddenBlock(nn.Module):
     """Adds to its input what a hidden layer makes of it."""
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -21,7 +21,8 @@ class Block(nn.Module):
         self.down = nn.Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.down(functional.gelu(self.up(self.norm(x))))
+        added: Tensor = self.down(functional.gelu(self.up(self.norm(x))))
+        return x + added
 
 
 class Convolution(nn.Module):
@@ -43,7 +44,8 @@ class Head(nn.Module):
         self.linear = nn.Linear(width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x.mean(dim=(2, 3)) if x.dim() == 4 else x)
+        found: Tensor = self.linear(x.mean(dim=(2, 3)) if x.dim() == 4 else x)
+        return found
 
 
 class Stack(nn.Module):
@@ -95,7 +97,7 @@ WIDTH, ROWS = 256, 128
 
 def blocks() -> list[nn.Module]:
     """Residual blocks of one width, whose transfers are all alike."""
-    return [*(Block(WIDTH, hidden) for hidden in HIDDEN), Head(WIDTH)]
+    return [*(HiddenBlock(WIDTH, hidden) for hidden in HIDDEN), Head(WIDTH)]
 
 
 SLIM, LONG, SLIM_ROWS = (96, 8, 64, 8, 8, 32, 8, 64, 8, 16, 96, 8), 1024, 256
@@ -103,7 +105,7 @@ SLIM, LONG, SLIM_ROWS = (96, 8, 64, 8, 8, 32, 8, 64, 8, 16, 96, 8), 1024, 256
 
 def adapters() -> list[nn.Module]:
     """Wide blocks with slim hidden layers, whose transfers weigh."""
-    return [*(Block(LONG, hidden) for hidden in SLIM), Head(LONG)]
+    return [*(HiddenBlock(LONG, hidden) for hidden in SLIM), Head(LONG)]
 
 
 CHANNELS = ((16, 1), (16, 1), (32, 2), (32, 1), (32, 1), (64, 2), (64, 1), (64, 1), (96, 2), (96, 1), (96, 1), (128, 1))
