@@ -2,6 +2,10 @@
 
 A module runs where it is, and what a hook can move are the inputs of its call. So ops that are run directly in a module
 are together, with those of its parameters, and an op that a module runs on what its children gave it is where they are.
+
+Where a module's own ops meet nothing but what its children or they themselves gave, no hook of the module has anything
+to move: then each of them follows the children that it reads, and the first children need not be where the last are, as
+in a language model that adds embeddings before its blocks and views the norm's output behind them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -46,12 +50,14 @@ def colocation_labels(ops: Sequence[Op], whole: Collection[str], paths: Iterable
         whole: Paths of modules that are not split.
         paths: Of all modules.
     """
-    units = _Units()
+    units, homes = _Units(), homes_of(ops)
     _join_whole(units, set(whole), paths)
-    for op in ops:
-        if op.path is not None:
-            _join_with_what_it_reads(units, ops, op, op.path)
-    labels = [None if op.path is None else units.of(op.path) or ROOT_LABEL for op in ops]
+    for number, op in enumerate(ops):
+        home = homes[number]
+        if home is not None:
+            units.of(home)
+            _join_with_what_it_reads(units, ops, homes, op, home)
+    labels = [None if home is None else units.of(home) or ROOT_LABEL for home in homes]
     consumers: list[set[str | None]] = [set() for _ in ops]
     for op, label in zip(ops, labels, strict=True):
         for source, _ in op.sources:
@@ -71,10 +77,68 @@ def _join_whole(units: _Units, whole: set[str], paths: Iterable[str]) -> None:
                 break
 
 
-def _join_with_what_it_reads(units: _Units, ops: Sequence[Op], op: Op, path: str) -> None:
+def _join_with_what_it_reads(units: _Units, ops: Sequence[Op], homes: Sequence[str | None], op: Op, home: str) -> None:
     for number, _ in op.sources:
-        source = ops[number]
-        if source.path is None or source.path == path:
+        source, its_home = ops[number], homes[number]
+        if its_home is None or its_home == home:
             continue
         if source.type in OWNED or (op.call is not None and op.call.encloses(source.call)):
-            units.join(path, source.path)
+            units.join(home, its_home)
+
+
+def homes_of(ops: Sequence[Op]) -> list[str | None]:
+    """The path of the module with which each op goes: its own, or that of a child which its module's own op follows.
+
+    Other children that such an op reads are joined by it, see `colocation_labels`.
+    """
+    own: dict[str, list[int]] = {}
+    readers: list[list[int]] = [[] for _ in ops]
+    for number, op in enumerate(ops):
+        if op.path is not None:
+            own.setdefault(op.path, []).append(number)
+        for source, _ in op.sources:
+            readers[source].append(number)
+    homes: list[str | None] = [op.path for op in ops]
+    containers = {path.rpartition("/")[0] for path in own if path}
+    for path in containers & own.keys():
+        for number, home in _followed(ops, readers, path, own[path]).items():
+            homes[number] = home
+    return homes
+
+
+def _followed(ops: Sequence[Op], readers: Sequence[list[int]], path: str, own: Sequence[int]) -> dict[int, str]:
+    """Op right in the module `path` → the child that it follows; empty where the module must stay in one place.
+
+    Ops that read each other are a part. It follows what it reads of children, in the backward pass what reads it there.
+    A part that reads something else besides needs a hook of its module, as one with weights does.
+    """
+    parts, needs_hook, children = _Units(), set(), {}
+    for number in own:
+        op, part = ops[number], str(number)
+        if op.type in OWNED:
+            return {}
+        for source, _ in op.sources:
+            other = ops[source]
+            if other.path == path:
+                parts.join(part, str(source))
+            elif op.call is not None and other.type not in OWNED and _is_below(other.path, path):
+                children.setdefault(number, []).append(other.path)
+            elif op.call is not None:
+                needs_hook.add(number)
+        if op.call is None:
+            below = [ops[reader].path for reader in readers[number] if _is_below(ops[reader].path, path)]
+            children.setdefault(number, []).extend(below)
+    of_part: dict[str, list[str]] = {}
+    for number, paths in children.items():
+        of_part.setdefault(parts.of(str(number)), []).extend(paths)
+    if any(of_part.get(parts.of(str(number))) for number in needs_hook):
+        return {}
+    return {
+        number: min(found, key=lambda each: (_depth(each), each))
+        for number in own
+        if (found := of_part.get(parts.of(str(number))))
+    }
+
+
+def _is_below(path: str | None, container: str) -> bool:
+    return path is not None and path != container and (not container or path.startswith(f"{container}/"))

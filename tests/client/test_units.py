@@ -33,6 +33,54 @@ def test_an_op_of_a_module_is_with_those_of_its_children_that_it_reads(chain: Re
     assert unit["head/addmm"] == "head"
 
 
+class Language(nn.Module):
+    """A body that adds its embeddings, runs its blocks, and views what its norm gives, and a head behind it."""
+
+    def __init__(self, *, shifted: bool = False) -> None:
+        super().__init__()
+        self.body, self.head = Body(shifted=shifted), nn.Linear(8, 20)
+
+    def forward(self, words: Tensor) -> Tensor:
+        return self.head(self.body(words))
+
+
+class Body(nn.Module):
+    def __init__(self, *, shifted: bool) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 8), nn.Embedding(6, 8)
+        self.blocks = nn.ModuleList(models.Residual(8) for _ in range(2))
+        self.norm = nn.LayerNorm(8)
+        self.shift = nn.Parameter(torch.zeros(8)) if shifted else None
+
+    def forward(self, words: Tensor) -> Tensor:
+        found = self.words(words) + self.places(torch.arange(words.shape[1]))
+        for block in self.blocks:
+            found = block(found)
+        found = self.norm(found).neg()
+        return found if self.shift is None else found + self.shift
+
+
+def of_language(*, shifted: bool) -> dict[str, str | None]:
+    words, total = torch.zeros(3, 6, dtype=torch.long), models.total
+    return labels(placeto.record(Language(shifted=shifted), words, loss=total, optimizer=torch.optim.AdamW))
+
+
+def test_own_ops_of_a_module_follow_the_children_that_they_read() -> None:
+    """In both passes: the sum is where the embeddings are, the last op where the norm is, and these may be apart."""
+    unit = of_language(shifted=False)
+    first = ("body/words/embedding", "body/places/embedding", "body/add", "body/words/weight.exp_avg")
+    last = ("body/norm/native_layer_norm", "body/neg", "body/backward_neg", "body/norm/bias")
+    assert {unit[name] for name in first} == {"body/places"}
+    assert {unit[name] for name in last} == {"body/norm"}
+    assert unit["body/arange"] == "body" and unit["body/blocks/1/add"] == "body/blocks/1"
+
+
+def test_a_module_with_weights_of_its_own_or_an_op_on_what_it_was_given_stays_in_one_place() -> None:
+    assert {of_language(shifted=True)[name] for name in ("body/add", "body/neg", "body/norm/bias")} == {"body"}
+    unit = labels(placeto.record(models.Residual(4), torch.zeros(2, 4)))
+    assert {unit["relu"], unit["add"], unit["up/addmm"], unit["down/addmm"]} == {"/"}
+
+
 def test_the_backward_ops_are_with_the_forward_ops(chain: Recording) -> None:
     backward = {node["id"]: node["colocation"] for node in chain.nodes if node.get("phase") == "backward"}
     assert set(backward.values()) == {"blocks/0", "blocks/1", "blocks/2", "head", "loss"}
@@ -84,7 +132,7 @@ def test_classes_that_are_not_split_stay_whole() -> None:
     model, inputs = models.Convolutions().eval(), torch.zeros(1, 3, 8, 8)
     assert len(set(labels(placeto.record(model, inputs)).values())) > 5
     whole = labels(placeto.record(model, inputs, no_split=["Sequential"]))
-    assert {label for name, label in whole.items() if name.startswith("features")} == {"/"}
+    assert {label for name, label in whole.items() if name.startswith("features")} == {"features"}
     model._no_split_modules = {"Sequential"}  # type: ignore[assignment]
     assert labels(placeto.record(model, inputs)) == whole
 

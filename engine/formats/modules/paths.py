@@ -35,14 +35,24 @@ def path_of(parts: Sequence[str]) -> str:
 def module_paths(graph: ComputationGraph, beside: Collection[str]) -> list[tuple[str, ...] | None]:
     """[ops] the module of each, or of a parameter or buffer its own path; None for ops that belong to no module.
 
-    `beside` are the outermost scopes that are no modules.
+    An op right in a module that must be where one of its children is, by its label, counts as the child's. `beside` are
+    the outermost scopes that are no modules.
     """
     return [
         None
         if op_type in BESIDE or name.partition("/")[0] in beside
-        else tuple(name.split("/")[: None if op_type in HELD else -1])
-        for name, op_type in zip(graph.op_names, graph.op_types, strict=True)
+        else _below(tuple(name.split("/")[: None if op_type in HELD else -1]), labels)
+        for name, op_type, labels in zip(graph.op_names, graph.op_types, graph.colocation, strict=True)
     ]
+
+
+def _below(path: tuple[str, ...], labels: Sequence[str]) -> tuple[str, ...]:
+    """The path of a label that lies in the module at `path`, else `path` itself."""
+    for label in labels:
+        parts = tuple(label.split("/"))
+        if len(parts) > len(path) and parts[: len(path)] == path and "" not in parts:
+            return parts
+    return path
 
 
 def _turns(graph: ComputationGraph) -> list[int]:
