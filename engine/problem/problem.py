@@ -20,7 +20,7 @@ from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger, Parent
 from engine.simulator import Evaluations, Simulator
 from engine.simulator.bound import lower_bound_us
 from engine.simulator.streams.bound import period_bound_us
-from engine.simulator.streams.stream import Stream
+from engine.simulator.streams.stream import Stream, is_contiguous
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,3 +206,11 @@ class PlacementProblem:
         groups = np.arange(self.group_count)
         is_allowed = np.asarray(np.all(self.allowed[groups, placements], axis=1))
         return is_allowed & self.apart.keeps(placements, self.device_count) if self.apart else is_allowed
+
+    def keeps_rules(self, placements: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """[batch] whether `respects` holds, and stages are contiguous where they must be; charged to nobody."""
+        respected = self.respects(placements)
+        if is_contiguous(self.stream) and respected.any():
+            period_us = self.simulator.evaluate(placements[respected]).step_time_us
+            respected[respected] = np.isfinite(period_us)
+        return respected

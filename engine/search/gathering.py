@@ -74,7 +74,7 @@ class Gathering:
     def _try(self, inside: NDArray[np.integer], home: NDArray[np.integer]) -> bool:
         """Put the groups that have a `home` there; returns whether that is no worse, and so stays."""
         moved = np.where(home[inside] == SPLIT, self._placement, home[inside]).astype(np.int32)
-        if not self._problem.respects(moved[None, :])[0]:
+        if not self._problem.keeps_rules(moved[None, :])[0]:
             return False
         evaluations = self._problem.evaluate(moved[None, :])
         rank = (int(self._problem.missing_bytes(evaluations)[0]), float(evaluations.step_time_us[0]))
