@@ -178,9 +178,9 @@ def page(rows: Sequence[Mapping[str, Any]], made: str) -> str:
         f"`{COMMAND}`; Placeto Explorer {VERSION}, {made}. Batches of {MICRO_BATCHES} micro-batches are simulated,\n"
         "training by 1f1b, inference in a row; op times follow from operations and bytes, so compare columns, not\n"
         "machines. A rule has its own placement alone, simulated as it is, contiguous or not. Pipeline DP and Auto\n"
-        f"have {EVALUATIONS:,} evaluations, seed 0; the shortest batch of their good placements and single devices is\n"
-        "the answer. A rate with * does not fit in memory. GPT-2 and BART tie the weights of embedding and head, which\n"
-        "then share a device, so that no contiguous split has several.",
+        f"have {EVALUATIONS:,} evaluations, seed 0; the shortest batch of their good placements and one device is\n"
+        "the answer. A rate with * does not fit in memory. GPT-2 and BART tie embedding and head, which then share a\n"
+        "device, so that no contiguous split has several.",
         "## Samples a second\n\n" + "\n".join(table_of_figures(head, lines)),
         "## Most memory of a device over the batch, GiB\n\n" + "\n".join(table_of_figures(head, memory)),
         _summed_up(cases),
