@@ -1,5 +1,6 @@
 """Gathering: groups whose parts gain nothing by being apart are whole again, and nothing else gets worse."""
 
+import dataclasses
 from functools import partial
 
 import numpy as np
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.grouping.levels import coarser_group_of_each
 from engine.graphs.grouping.nesting import SPLIT, devices_of_groups
+from engine.graphs.ordering import earliest_first
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
 from engine.problem.good_placements import GoodPlacements
 from engine.search import levels
 from engine.search.gathering import Gathering
 from engine.search.levels import level_of_methods
+from engine.simulator.streams.stream import Pipeline, Stream
 from tests.engine.placers.small_problems import leveled_problem
 from tests.engine.small_runs import AUTO
 
@@ -79,6 +82,28 @@ def test_what_strays_from_whole_groups_for_nothing_comes_back(seed: int) -> None
         Gathering(alone, lambda: False).run()
         assert alone.ledger.answer().tolist() == whole.tolist()
     assert strayed > 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_contiguous_stages_stay_contiguous(seed: int) -> None:
+    """Stages cut the units in an order in which a pass can run, through groups that then cannot be whole again."""
+    steps = leveled_problem(seed, devices=3)
+    order = earliest_first(_unit_edges(steps), np.arange(steps.group_count))
+    before = (3 * order // steps.group_count).astype(np.int32)
+    stream = Stream(4, Pipeline.INFERENCE, contiguous=True)
+    problem = dataclasses.replace(steps, stream=stream, allowed=np.ones_like(steps.allowed))
+    if not problem.keeps_rules(before[None, :])[0]:
+        pytest.skip("units that each need the other are on two devices")
+    problem.evaluate(before[None, :])
+    Gathering(problem, lambda: False).run()
+    assert problem.keeps_rules(problem.ledger.answer()[None, :])[0]
+
+
+def _unit_edges(problem: PlacementProblem) -> NDArray[np.int64]:
+    """[edges, 2] between units."""
+    graph, unit = problem.graph, problem.grouping.group_of_op.astype(np.int64)
+    edges = np.stack([unit[graph.edge_source], unit[graph.edge_target]], axis=1)
+    return edges[edges[:, 0] != edges[:, 1]]
 
 
 def test_the_answer_and_the_best_of_the_good_placements_are_the_gathered_one() -> None:
