@@ -9,6 +9,7 @@ in a language model that adds embeddings before its blocks and views the norm's 
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeGuard
 
 from placeto.ops import OWNED, Op
 
@@ -112,7 +113,9 @@ def _followed(ops: Sequence[Op], readers: Sequence[list[int]], path: str, own: S
     Ops that read each other are a part. It follows what it reads of children, in the backward pass what reads it there.
     A part that reads something else besides needs a hook of its module, as one with weights does.
     """
-    parts, needs_hook, children = _Units(), set(), {}
+    parts = _Units()
+    needs_hook: set[int] = set()
+    children: dict[int, list[str]] = {}
     for number in own:
         op, part = ops[number], str(number)
         if op.type in OWNED:
@@ -126,8 +129,8 @@ def _followed(ops: Sequence[Op], readers: Sequence[list[int]], path: str, own: S
             elif op.call is not None:
                 needs_hook.add(number)
         if op.call is None:
-            below = [ops[reader].path for reader in readers[number] if _is_below(ops[reader].path, path)]
-            children.setdefault(number, []).extend(below)
+            reading = (ops[reader].path for reader in readers[number])
+            children.setdefault(number, []).extend(each for each in reading if _is_below(each, path))
     of_part: dict[str, list[str]] = {}
     for number, paths in children.items():
         of_part.setdefault(parts.of(str(number)), []).extend(paths)
@@ -140,5 +143,5 @@ def _followed(ops: Sequence[Op], readers: Sequence[list[int]], path: str, own: S
     }
 
 
-def _is_below(path: str | None, container: str) -> bool:
+def _is_below(path: str | None, container: str) -> TypeGuard[str]:
     return path is not None and path != container and (not container or path.startswith(f"{container}/"))

@@ -50,7 +50,8 @@ def prepared(tmp_path: Path) -> Make:
 
 def run(graph: PreparedGraph, rules: str = "", method: str = "auto", **asked: Any) -> tuple[dict[str, str], list[Any]]:
     """The answer by names, and the events."""
-    cluster, heard = parse_cluster(CLUSTER), []
+    cluster = parse_cluster(CLUSTER)
+    heard: list[Any] = []
     evaluations = 400_000 if method == "exhaustive" else 300
     budget, constraints = api.Budget(evaluations), api.Constraints.of_text(rules)
     request = api.RunRequest(cluster, method, budget, 0, constraints=constraints, **asked)

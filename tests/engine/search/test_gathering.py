@@ -103,7 +103,8 @@ def _unit_edges(problem: PlacementProblem) -> NDArray[np.int64]:
     """[edges, 2] between units."""
     graph, unit = problem.graph, problem.grouping.group_of_op.astype(np.int64)
     edges = np.stack([unit[graph.edge_source], unit[graph.edge_target]], axis=1)
-    return edges[edges[:, 0] != edges[:, 1]]
+    between: NDArray[np.int64] = edges[edges[:, 0] != edges[:, 1]]
+    return between
 
 
 def test_the_answer_and_the_best_of_the_good_placements_are_the_gathered_one() -> None:

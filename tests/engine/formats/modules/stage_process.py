@@ -36,7 +36,9 @@ def main(folder: Path, rank: int, schedule_name: str) -> None:
     torch.set_num_threads(1)
     model, inputs, targets = model_and_batch()
     points = {module: SplitPoint[how] for module, how in json.loads((folder / "split.json").read_text()).items()}
-    store = distributed.FileStore(str(folder / "store"), STAGES)
+    store = distributed.FileStore(  # type: ignore[attr-defined]  # torch does not list it
+        str(folder / "store"), STAGES
+    )
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=STAGES)
     stage = pipeline(model, (inputs[:SAMPLES],), split_spec=points).build_stage(rank, torch.device("cpu"))
     schedule = SCHEDULES[schedule_name](stage, MICRO_BATCHES, loss_fn=loss_of)

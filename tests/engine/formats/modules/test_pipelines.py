@@ -39,7 +39,7 @@ def exported_split(pipeline: str) -> dict[str, str]:
     prepared = PreparedGraph(found.graph, found.costs, group_ops(found.graph, found.costs, None), origin)
     stream = api.Stream(MICRO_BATCHES, api.pipeline_of(pipeline), contiguous=True)
     request = api.RunRequest(CLUSTER, "pipeline_dp", api.Budget(100), 0, baselines=(), robustness=False, stream=stream)
-    report = api.Run(prepared, request, lambda _: None, lambda: False).execute(None)
+    report = api.place(prepared, request, lambda _: None, lambda: False)
     device_of_op = prepared.device_of_op(api.placement_of_report(report))
     split = split_spec_of(prepared, CLUSTER, device_of_op)[SPLIT_SPEC]
     assert isinstance(split, dict)
