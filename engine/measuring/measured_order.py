@@ -4,7 +4,7 @@ What the simulated peak differs from this is due to the order and the times of o
 measured peak is due to what is counted: buffers that ops share, the allocator's rounding.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,8 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.measuring.step_record import Spans, StepRecord
 from engine.simulator.executed import executed_part
-from engine.simulator.holdings import curves_of, holdings_of
+from engine.simulator.holdings import GivenStep, curves_of, holdings_of
 from engine.simulator.timeline import Timeline, Transfers
-
-
-@dataclass(slots=True)
-class _ExecutedStep:
-    """A step in the form that the simulator's holdings take."""
-
-    graph: ComputationGraph
-    costs: Costs
-    cluster: Cluster
-    device_of_op: NDArray[np.int32]
-    start_us: NDArray[np.float64]
-    time_us: NDArray[np.float64]
-    end_us: NDArray[np.float64]
-    transfers: Transfers
-    transfer_of_edge: NDArray[np.int64]
-    sent_us: NDArray[np.float64]
 
 
 def peaks_in_measured_order(
@@ -44,7 +28,7 @@ def peaks_in_measured_order(
     part, costs_of_part = executed_part(graph, costs)
     start_us, end_us = _when(measured.ran, measured.ran.op, graph.op_count)
     transfers = _measured_transfers(measured, timeline.transfers, end_us, cluster.device_count)
-    step = _ExecutedStep(
+    step = GivenStep(
         graph=part,
         costs=costs_of_part,
         cluster=cluster,

@@ -1,6 +1,7 @@
 """What each device holds over a step, from when to when, and the curves of memory that the holdings add up to."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,22 @@ class ExecutedStep(Protocol):
     transfer_of_edge: NDArray[np.int64]
     sent_us: NDArray[np.float64]
     """[transfers] when each needs its output on the producer's device no more"""
+
+
+@dataclass(slots=True)
+class GivenStep:
+    """An `ExecutedStep` put together from its parts."""
+
+    graph: ComputationGraph
+    costs: Costs
+    cluster: Cluster
+    device_of_op: NDArray[np.int32]
+    start_us: NDArray[np.float64]
+    time_us: NDArray[np.float64]
+    end_us: NDArray[np.float64]
+    transfers: Transfers
+    transfer_of_edge: NDArray[np.int64]
+    sent_us: NDArray[np.float64]
 
 
 def holdings_of(step: "ExecutedStep") -> Holdings:

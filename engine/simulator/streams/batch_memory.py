@@ -11,7 +11,7 @@ from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.executed import executed_part
-from engine.simulator.holdings import curves_of, joined_holdings, passing_holdings, persistent_holdings
+from engine.simulator.holdings import GivenStep, curves_of, joined_holdings, passing_holdings, persistent_holdings
 from engine.simulator.streams.batch import BatchSends, SimulatedBatch
 from engine.simulator.streams.stages import NO_STAGE
 from engine.simulator.timeline import NOT_SENT, Holdings, MemoryCurve, Transfers
@@ -29,22 +29,6 @@ class BatchMemory:
     """[holdings] the micro-batch of each, or `ALL_MICRO_BATCHES` for persistent bytes"""
     curves: tuple[MemoryCurve, ...]
     """[devices] what the holdings add up to"""
-
-
-@dataclass(slots=True)
-class _MicroBatch:
-    """One micro-batch as a step, whose holdings are asked for."""
-
-    graph: ComputationGraph
-    costs: Costs
-    cluster: Cluster
-    device_of_op: NDArray[np.int32]
-    start_us: NDArray[np.float64]
-    time_us: NDArray[np.float64]
-    end_us: NDArray[np.float64]
-    transfers: Transfers
-    transfer_of_edge: NDArray[np.int64]
-    sent_us: NDArray[np.float64]
 
 
 def batch_memory(
@@ -101,7 +85,7 @@ def _summed_until_us(part: _Part, batch: SimulatedBatch) -> NDArray[np.float64]:
     return until_us
 
 
-def _micro_batch(part: _Part, cluster: Cluster, batch: SimulatedBatch, sends: BatchSends, micro: int) -> _MicroBatch:
+def _micro_batch(part: _Part, cluster: Cluster, batch: SimulatedBatch, sends: BatchSends, micro: int) -> GivenStep:
     """One micro-batch as a step; a transfer is a copy of an output on another device."""
     graph, costs, device = part.graph, part.costs, batch.device_of_op
     source, target = device[graph.edge_source], device[graph.edge_target]
@@ -126,6 +110,6 @@ def _micro_batch(part: _Part, cluster: Cluster, batch: SimulatedBatch, sends: Ba
         trips=np.ones(len(op), np.int64),
     )
     start_us, end_us = batch.start_us[micro], batch.end_us[micro]
-    return _MicroBatch(
+    return GivenStep(
         graph, costs, cluster, device, start_us, end_us - start_us, end_us, transfers, transfer_of_edge, sent_us
     )
