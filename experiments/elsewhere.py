@@ -22,8 +22,8 @@ from engine import VERSION, api
 from engine.placers.registry import PLACERS, SHIPPED, make_placer
 from engine.problem.making import problem_of
 from experiments.folders import ROOT
-from experiments.grid import KeptResults, Measurement, measure_cells_here
-from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.grid import KeptResults, Measurement, measure_cells_here, write_known
+from experiments.pages import ReportLine, table_of_figures
 
 COMMAND = "python -m experiments elsewhere"
 NAME = "elsewhere"
@@ -197,8 +197,8 @@ def run(folder: Path, report: ReportLine) -> str:
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     for step in STEPS:
         measure(kept, step, report)
-        written(folder, kept)
-    return written(folder, kept)
+        write_known(folder, NAME, kept, all_keys(), page)
+    return write_known(folder, NAME, kept, all_keys(), page)
 
 
 def measure(kept: KeptResults, step: Recorded, report: ReportLine) -> None:
@@ -235,14 +235,6 @@ def row_of(prepared: api.PreparedGraph, cluster_words: str, method: str) -> dict
     peaks: Any = report["peak_bytes"]
     fits = all(peak <= memory for peak, memory in zip(peaks, memory_bytes, strict=True))
     return {"ops": prepared.graph.op_count, "fits": fits, **report}
-
-
-def written(folder: Path, kept: KeptResults) -> str:
-    """Write the page and the rows of what is known so far."""
-    keys = [key for key in all_keys() if key in kept]
-    rows = [dict(key) | kept[key] for key in keys]
-    write_rows(folder, NAME, rows, indent=1)
-    return write_page(folder, NAME, page(rows, kept.made(keys)))
 
 
 def all_keys() -> Iterator[Measurement]:

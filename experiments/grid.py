@@ -19,7 +19,7 @@ from engine.child.parent import BUDGETED_LIMITS, run_in_child
 from engine.comparing.grid import CellKey, GoOn, Kept, fill, written
 from engine.events import Json
 from experiments.keeping.code_state import code_state
-from experiments.pages import ReportLine
+from experiments.pages import ReportLine, write_page, write_rows
 
 Measurement: TypeAlias = CellKey
 """the key of a cell: what was measured"""
@@ -86,6 +86,23 @@ def _lines(path: Path) -> Iterator[str]:
         yield from gzip.decompress(packed.read_bytes()).decode().splitlines()
     if path.exists():
         yield from path.read_text().splitlines()
+
+
+def write_known(
+    folder: Path,
+    name: str,
+    kept: KeptResults,
+    every: Iterable[Measurement],
+    page: Callable[[list[dict[str, Any]], str], str],
+) -> str:
+    """Write `folder`/name.{md,json} of what is known so far of `every` cell; returns the page.
+
+    `page` makes it of the rows, keys and results together, and of the words by which state of the code they were made.
+    """
+    keys = [key for key in every if key in kept]
+    rows = [dict(key) | kept[key] for key in keys]
+    write_rows(folder, name, rows, indent=1)
+    return write_page(folder, name, page(rows, kept.made(keys)))
 
 
 class MadeFiles:

@@ -16,9 +16,9 @@ from engine import VERSION, api
 from engine.zoo import ZOO
 from engine.zoo.families.catalogue import FAMILIES
 from experiments.family_graphs import first_graphs
-from experiments.grid import KeptResults, Measurement, measure_cells_here
+from experiments.grid import KeptResults, Measurement, measure_cells_here, write_known
 from experiments.keras_files import OPTIONS, keras_file
-from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.pages import ReportLine, table_of_figures
 
 COMMAND = "python -m experiments verdicts"
 NAME = "verdicts"
@@ -59,10 +59,11 @@ def run(folder: Path, report: ReportLine) -> str:
     """Measure what is missing, write `folder`/verdicts.{md,json} after each graph, and return the page."""
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
     every = [*subjects()]
+    keys = [subject.key(cluster) for cluster in CLUSTERS for subject in every]
     for subject in reversed(every):  # small graphs first
         measure(kept, subject, report)
-        written(folder, kept, every)
-    return written(folder, kept, every)
+        write_known(folder, NAME, kept, keys, page)
+    return write_known(folder, NAME, kept, keys, page)
 
 
 def measure(kept: KeptResults, subject: Subject, report: ReportLine) -> None:
@@ -74,14 +75,6 @@ def measure(kept: KeptResults, subject: Subject, report: ReportLine) -> None:
         report(f"{subject.kind} {subject.name} on {cluster}")
 
     measure_cells_here(kept, cells, lambda cluster: row_of(prepared(), cluster), report_cluster)
-
-
-def written(folder: Path, kept: KeptResults, every: Sequence[Subject]) -> str:
-    """Write the page and the rows of what is known so far."""
-    keys = [key for cluster in CLUSTERS for subject in every if (key := subject.key(cluster)) in kept]
-    rows = [dict(key) | kept[key] for key in keys]
-    write_rows(folder, NAME, rows, indent=1)
-    return write_page(folder, NAME, page(rows, kept.made(keys)))
 
 
 def subjects() -> Iterator[Subject]:

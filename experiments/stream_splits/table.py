@@ -22,8 +22,8 @@ from engine.problem import PlacementProblem
 from engine.problem.making import problem_of
 from engine.problem.trivial import one_device_placements
 from engine.simulator.streams.figures import US_IN_A_SECOND
-from experiments.grid import KeptResults, Measurement, measure_cells_here
-from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
+from experiments.grid import KeptResults, Measurement, measure_cells_here, write_known
+from experiments.pages import ReportLine, table_of_figures
 from experiments.stream_splits.models import MODELS, StreamedModel
 from experiments.stream_splits.rivals import pipedream, torchtitan
 
@@ -85,8 +85,8 @@ def run(folder: Path, report: ReportLine) -> str:
             report(f"{model.name} on {cluster}")
             cells = {name: key_of(model, cluster, name) for name in SPLITTERS}
             measure_cells_here(kept, cells, partial(_measured, model, prepare, cluster), report)
-        written(folder, kept)
-    return written(folder, kept)
+        write_known(folder, NAME, kept, all_keys(), page)
+    return write_known(folder, NAME, kept, all_keys(), page)
 
 
 def key_of(model: StreamedModel, cluster: str, splitter: str) -> Measurement:
@@ -147,14 +147,6 @@ def _placement(prepared: api.PreparedGraph, problem: PlacementProblem, splitter:
     found = np.zeros(problem.group_count, np.int32)
     found[problem.grouping.group_of_op] = device_of_op
     return found
-
-
-def written(folder: Path, kept: KeptResults) -> str:
-    """Write the page and the rows of what is known so far."""
-    keys = [key for key in all_keys() if key in kept]
-    rows = [dict(key) | kept[key] for key in keys]
-    write_rows(folder, NAME, rows, indent=1)
-    return write_page(folder, NAME, page(rows, kept.made(keys)))
 
 
 def all_keys() -> Iterator[Measurement]:
