@@ -80,13 +80,14 @@ export class ShownNumbers {
     if (stepTimeUs === null) {
       return "";
     }
+    const isSaid = hasAdvice(this.#root) && this.#shown.token === "";
     return verdict({
       name,
-      isSaid: hasAdvice(this.#root) && this.#shown.token === "",
+      isSaid,
       stepTimeUs,
       feasible,
       rivals: run ? rivalsOf(run, this.#methodLabels, token) : [],
-      lowerBoundUs: run?.started?.lower_bound_us ?? null,
+      lowerBoundUs: isSaid && run?.report?.proof ? null : (run?.started?.lower_bound_us ?? null), // a proof has said more
       noun: this.#isStream ? "period" : "step",
       step: this.#isStream ? null : step,
       labels: this.#looks.map(({ label }) => label),
