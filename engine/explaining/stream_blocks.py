@@ -1,7 +1,8 @@
 """The blocks of a batch for people: when each device works on each stage of each micro-batch.
 
 Fill lasts until all devices that count have begun, drain from when the first of them has nothing more of a pass to do;
-the steady state is between. A device counts whose load is at least a tenth of the greatest.
+the steady state is between. A device counts whose load is at least a tenth of the greatest. It has begun when it does
+the first tenth of a micro-batch's work: ops on what is fed may run long before.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ MOST_BLOCKS = 4000
 MOST_SIMULATED = 4_000_000
 """ops and edges of all micro-batches together: some hundred megabytes while the batch is simulated"""
 LEAST_LOAD = 0.1
-"""of the greatest, that a device has that counts for fill and drain"""
+"""of the greatest, that a device has that counts for fill and drain; of its own, with which it has begun"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def stream_blocks(
     all_blocks = blocks_of(batch, is_late, np.arange(stream.micro_batches))
     is_shown = np.isin(all_blocks.micro, micros)
     shown = BatchBlocks(*(getattr(all_blocks, name)[is_shown] for name in BatchBlocks.__slots__))
-    fill_us, drain_us = _steady(all_blocks, loads)
+    fill_us, drain_us = _steady(batch, all_blocks, loads)
     note: dict[str, Json] = {"note": batch.schedule.note} if batch.schedule.note else {}
     return {
         "stream": stream.to_json() | note,
@@ -138,16 +139,26 @@ def _by(key: NDArray[np.integer], values: NDArray[np.float64], reduce: np.ufunc)
     return found
 
 
-def _steady(blocks: BatchBlocks, loads: Loads) -> tuple[float, float]:
+def _steady(batch: SimulatedBatch, blocks: BatchBlocks, loads: Loads) -> tuple[float, float]:
     """When the fill ends and the drain begins, in µs; the second is not before the first."""
     counts = loads.device_us >= LEAST_LOAD * loads.device_us.max()
     of_pass = (blocks.stage != NO_STAGE) & (blocks.end_us > blocks.start_us) & counts[blocks.device]
     if not of_pass.any():
         return 0.0, 0.0
-    device = blocks.device[of_pass]
-    fill_us = float(_by(device, blocks.start_us[None, of_pass], np.minimum).max())
-    drain_us = float(_by(device, blocks.end_us[None, of_pass], np.maximum).min())
+    devices = np.unique(blocks.device[of_pass]).tolist()
+    fill_us = max(_begun_us(batch, device, LEAST_LOAD * float(loads.device_us[device])) for device in devices)
+    drain_us = float(_by(blocks.device[of_pass], blocks.end_us[None, of_pass], np.maximum).min())
     return fill_us, max(fill_us, drain_us)
+
+
+def _begun_us(batch: SimulatedBatch, device: int, least_us: float) -> float:
+    """When the op starts with which a device has worked `least_us`; what it does before is little."""
+    here = (batch.device_of_op == device) & (batch.stage_of_op != NO_STAGE)
+    start_us = batch.start_us[:, here].ravel()
+    order = np.argsort(start_us, kind="stable")
+    worked_us = np.cumsum((batch.end_us[:, here].ravel() - start_us)[order])
+    first = min(int(np.searchsorted(worked_us, least_us)), len(order) - 1)
+    return float(start_us[order[first]])
 
 
 def _busy_us(batch: SimulatedBatch, is_late: NDArray[np.bool_], bounds_us: tuple[float, ...], devices: int) -> Json:

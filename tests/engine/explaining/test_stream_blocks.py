@@ -40,6 +40,15 @@ def told(stream: Stream) -> dict[str, Any]:
     return found
 
 
+def test_the_fill_goes_on_while_a_device_does_no_more_than_a_tenth_of_its_work() -> None:
+    """Labels are ready at once; the second device begins when the first one has sent."""
+    ops = [Op("first", (), 10.0, (8,)), Op("labels", (), 0.5, (8,)), Op("second", ("first", "labels"), 20.0)]
+    graph, costs = graph_of(ops)
+    simulator = Simulator(graph, costs, free_links(), stream=Stream(3, Pipeline.INFERENCE))
+    found = stream_blocks(simulator, np.array([0, 1, 1], np.int32), graph.op_names, np.zeros(3, np.uint8))
+    assert found["fill_end_us"] == pytest.approx(10.0)
+
+
 def test_a_batch_of_two_stages_is_told_block_by_block() -> None:
     found = told(Stream(2, Pipeline.ONE_F_ONE_B))
     rows = {(each["stage"], each["micro"], each["device"]): each for each in found["blocks"]}
