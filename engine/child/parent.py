@@ -288,13 +288,17 @@ def kills_for_memory() -> int | None:
 
 
 def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str, str]:
-    """A child's whole environment; it inherits nothing."""
+    """A child's whole environment; it inherits nothing.
+
+    oneDNN is on, as `graphs/tensorflow/cpu_kernels.py` counts on; TensorFlow by itself turns it off on some processors.
+    """
     environment = {
         "HOME": str(home),
         "TMPDIR": str(home),
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "TF_CPP_MIN_LOG_LEVEL": "2",
+        "TF_ENABLE_ONEDNN_OPTS": "1",
     }
     return environment if with_gpus else environment | {"CUDA_VISIBLE_DEVICES": "-1"}
 
