@@ -122,6 +122,12 @@ from engine.placement_files import (
 )
 from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
 from engine.placeto.kept_policy import KeptPolicy
+from engine.plans.by_batch import ModelByBatch, model_by_batch
+from engine.plans.collectives import Algorithm
+from engine.plans.plan import PlanRules
+from engine.plans.report import plan_lines
+from engine.plans.report import plan_report as plan
+from engine.plans.search import PlanRequest
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
@@ -323,6 +329,7 @@ __all__ = [
     "TRIPS_FROM",
     "TRIVIAL_BASELINES",
     "VERSION",
+    "Algorithm",
     "Baseline",
     "BlockView",
     "Budget",
@@ -366,6 +373,7 @@ __all__ = [
     "Member",
     "Method",
     "MethodSummary",
+    "ModelByBatch",
     "ModuleFile",
     "NumberedEvent",
     "Objective",
@@ -374,6 +382,8 @@ __all__ = [
     "Pipeline",
     "PlacementError",
     "PlacetoError",
+    "PlanRequest",
+    "PlanRules",
     "PolicyCard",
     "PolicyFit",
     "PolicyTrainingSettings",
@@ -449,6 +459,7 @@ __all__ = [
     "measure_many",
     "methods",
     "missing_of_sandbox",
+    "model_by_batch",
     "model_explorer_graph",
     "module_file_of",
     "module_file_text",
@@ -463,6 +474,8 @@ __all__ = [
     "placement_of_names",
     "placement_of_report",
     "placement_to_json",
+    "plan",
+    "plan_lines",
     "policy_fit",
     "prepare",
     "prepared_family",

@@ -85,12 +85,12 @@ def test_a_circle_of_imports_is_seen() -> None:
 
 
 def test_the_packages_are_the_floors() -> None:
-    """At most nineteen packages of the engine, and beside them at most twelve modules of its own."""
+    """At most twenty packages of the engine, and beside them at most twelve modules of its own."""
     named = {name for names in FLOORS for name in names if name.startswith("engine.")}
     packages = {f"engine.{path.parent.name}" for path in (ROOT / "engine").glob("*/__init__.py")}
     modules = {f"engine.{path.stem}" for path in (ROOT / "engine").glob("*.py")} - {"engine.__init__"}
     assert named == packages | modules
-    assert len(packages) <= 19 and len(modules) + 1 <= 12
+    assert len(packages) <= 20 and len(modules) + 1 <= 12
 
 
 def test_every_module_has_a_floor() -> None:

@@ -15,6 +15,7 @@ from engine.cli.listing import add_methods, add_settings_list
 from engine.cli.measure import add_measure, add_profile
 from engine.cli.moved import add_moved
 from engine.cli.place import add_place
+from engine.cli.plan import add_plan
 from engine.cli.simulate import add_apply, add_simulate
 from engine.cli.train import add_train
 from engine.errors import PlacetoError
@@ -26,6 +27,7 @@ COMMANDS = (
     add_place,
     add_train,
     add_compare,
+    add_plan,
     add_simulate,
     add_apply,
     add_profile,

@@ -44,7 +44,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     ("engine.__main__", "engine.cli", "experiments"),
     ("engine.api",),
-    ("engine.measuring", "engine.comparing"),
+    ("engine.measuring", "engine.comparing", "engine.plans"),
     ("engine.run",),
     ("engine.policy_training", "engine.explaining", "engine.flat_view", "engine.block_view", "engine.placement_files"),
     ("engine.zoo",),

@@ -277,13 +277,22 @@ class SlowBatch:
         return ends + [one.end_us for one in self.sent if (one.micro, one.op, one.output) == (micro, op, output)]
 
 
-def slow_twin_of(batch: SimulatedBatch, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> SlowBatch:
-    """The twin of `batch`, whose ops are those of `graph`: it has run in the order of the same blocks."""
-    micro_batches, device = len(batch.start_us), batch.device_of_op
-    blocks: list[list[list[Task]]] = [[] for _ in cluster.devices]
+def blocks_of(batch: SimulatedBatch, devices: int) -> list[list[list[Task]]]:
+    """[devices] the blocks of `batch` in the order in which each takes them, the ops of the optimizer last."""
+    micro_batches = len(batch.start_us)
+    blocks: list[list[list[Task]]] = [[] for _ in range(devices)]
     for at, stage, micro in zip(batch.schedule.device, batch.schedule.stage, batch.schedule.micro, strict=True):
         blocks[at].append([(int(micro), int(op)) for op in np.flatnonzero(batch.stage_of_op == stage)])
     late = batch.stage_of_op == NO_STAGE
-    for at in range(len(cluster.devices)):
-        blocks[at].append([(micro_batches - 1, op) for op in np.flatnonzero(late & (device == at)).tolist()])
+    for at in range(devices):
+        blocks[at].append(
+            [(micro_batches - 1, op) for op in np.flatnonzero(late & (batch.device_of_op == at)).tolist()]
+        )
+    return blocks
+
+
+def slow_twin_of(batch: SimulatedBatch, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> SlowBatch:
+    """The twin of `batch`, whose ops are those of `graph`: it has run in the order of the same blocks."""
+    micro_batches, device = len(batch.start_us), batch.device_of_op
+    blocks, late = blocks_of(batch, len(cluster.devices)), batch.stage_of_op == NO_STAGE
     return SlowBatch(graph, costs, cluster, device.tolist(), late.tolist(), blocks, micro_batches).run()

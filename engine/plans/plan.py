@@ -1,0 +1,75 @@
+"""A plan: replicas of a model, each on devices of its own with its share of a batch, and how they are kept alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import Json
+from engine.plans.collectives import Algorithm
+from engine.simulator.streams.stream import Pipeline, Recompute, Stream
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replica:
+    """One replica: its micro-batches flow through its own devices."""
+
+    devices: tuple[int, ...]
+    """of the cluster"""
+    placement: NDArray[np.int32]
+    """[groups] → index of `devices`"""
+    micro_batch: int
+    """samples of a micro-batch"""
+    micro_batches: int
+    """of the replica's share of a batch"""
+
+    @property
+    def samples(self) -> int:
+        """Of its share of a batch."""
+        return self.micro_batch * self.micro_batches
+
+    def to_json(self) -> dict[str, Json]:
+        """The row of a replica in a plan's JSON."""
+        device = np.array(self.devices)[self.placement]
+        return {
+            "devices": [*self.devices],
+            "micro_batch": self.micro_batch,
+            "micro_batches": self.micro_batches,
+            "device_of_group": device.tolist(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """What holds for all plans of a search."""
+
+    pipeline: Pipeline
+    recompute: Recompute = Recompute.NONE
+    shards_optimizer: bool = False
+    """whether each replica keeps and updates one part in N of the optimizer's state (ZeRO-1)"""
+    algorithm: Algorithm = Algorithm.FASTEST
+
+    def stream(self, micro_batches: int) -> Stream:
+        """The stream of one replica."""
+        return Stream(micro_batches, self.pipeline, recompute=self.recompute)
+
+    def to_json(self) -> dict[str, Json]:
+        """The field `rules` of a plan's JSON."""
+        return {
+            "pipeline": str(self.pipeline),
+            "recompute": str(self.recompute),
+            "shards_optimizer": self.shards_optimizer,
+            "algorithm": str(self.algorithm),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Replicas that train, or serve, one batch together."""
+
+    replicas: tuple[Replica, ...]
+
+    @property
+    def samples(self) -> int:
+        """Of a batch."""
+        return sum(replica.samples for replica in self.replicas)

@@ -1,0 +1,99 @@
+"""A search's plans as JSON, and as lines for people."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from engine import VERSION
+from engine.events import Json
+from engine.plans.by_batch import ModelByBatch
+from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.simulated import SimulatedPlan
+from engine.plans.usual import WORDS, usual_plans
+
+US_IN_A_SECOND = 1e6
+FORMAT = 1
+"""of the JSON"""
+
+
+def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], None]) -> dict[str, Json]:
+    """Search for plans; the report of docs/formats/plans.md. `say` is told of each better plan.
+
+    Raises InfeasibleError where no plan fits in memory, SettingsError for a batch that cannot be divided.
+    """
+    search = PlanSearch(model, request, say)
+    usual = usual_plans(model, request, search)
+    found = search.run([simulated.plan for simulated in usual.values() if simulated is not None])
+    prepared = model.prepared
+    return {
+        "format": FORMAT,
+        "engine_version": VERSION,
+        "graph": prepared.graph.name,
+        "batch": request.batch,
+        "read_at": [*model.samples],
+        "rules": request.rules.to_json(),
+        "method": request.method,
+        "seed": request.seed,
+        "seconds": request.seconds,
+        "wall_seconds": found.wall_seconds,
+        "simulated": found.simulated,
+        "left_out": found.left_out,
+        "not_reached": found.not_reached,
+        "devices": [device.name for device in request.cluster.devices],
+        "groups": [*prepared.grouping.names],
+        "plans": [plan_to_json(model, plan) for plan in found.best],
+        "usual": {name: None if plan is None else plan_to_json(model, plan) for name, plan in usual.items()},
+    }
+
+
+def plan_to_json(model: ModelByBatch, simulated: SimulatedPlan) -> dict[str, Json]:
+    """One plan with what was simulated of it."""
+    plan = simulated.plan
+    rate = plan.samples * US_IN_A_SECOND / simulated.batch_time_us if simulated.batch_time_us > 0 else None
+    return {
+        "batch_time_us": simulated.batch_time_us,
+        "samples_per_second": rate,
+        "peak_bytes": simulated.peak_bytes.tolist(),
+        "end_us": simulated.end_us.tolist(),
+        "replicas": [replica.to_json() for replica in plan.replicas],
+        "is_extrapolated": any(model.is_extrapolated(replica.micro_batch) for replica in plan.replicas),
+        "reduced": [
+            {
+                "devices": [*each.bucket.members],
+                "bytes": each.bucket.total_bytes,
+                "start_us": each.start_us,
+                "end_us": each.end_us,
+            }
+            for each in simulated.reduced
+        ],
+    }
+
+
+def plan_lines(report: Mapping[str, Any]) -> list[str]:
+    """A line for each plan, the fastest first, then the usual ones."""
+    lines = []
+    for plan in report["plans"]:
+        lines.append(f"{_rate(plan)}  {'; '.join(_replica(row, report['devices']) for row in plan['replicas'])}")
+        if plan["is_extrapolated"]:
+            lines.append("    its micro-batches lie outside of the batches that were read")
+    usual = [_usual_line(WORDS[name], plan, report["plans"][0]) for name, plan in report["usual"].items()]
+    return [*lines, "", "what people do:", *usual]
+
+
+def _rate(plan: Mapping[str, Any]) -> str:
+    most = max(plan["peak_bytes"]) / 2**30
+    return f"{plan['samples_per_second']:9.4g} samples a second, {most:6.2f} GiB at most"
+
+
+def _replica(row: Mapping[str, Any], names: list[str]) -> str:
+    used = [names[device].removeprefix("/device:") for device in np.unique(row["device_of_group"]).tolist()]
+    return f"{' '.join(used)}: {row['micro_batches']} × {row['micro_batch']}"
+
+
+def _usual_line(words: str, plan: Mapping[str, Any] | None, best: Mapping[str, Any]) -> str:
+    """A usual plan beside the best one."""
+    if plan is None:
+        return f"{'-':>9} {words}: cannot be made, or does not fit in memory"
+    ahead = plan["batch_time_us"] / best["batch_time_us"] - 1
+    return f"{_rate(plan)}  {words}; the first plan above has {100 * ahead:.1f} % more"

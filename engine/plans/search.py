@@ -1,0 +1,273 @@
+"""The search for the plan with the shortest batch.
+
+It begins with the plans that it is given, and is never behind them. Then it goes through the divisions of the devices
+into replicas and the sizes of micro-batches: first those of single devices, which need no placement, then the others,
+those first whose bound is the least. A bound is the time in which all devices together could run the batch if every op
+could be divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the
+best plan is left out. For each kind of replica a method of `engine.placers` finds placements of a stream; replicas that
+are alike share them. Micro-batches go where they end first. Then plans are simulated whole, gradients and optimizer
+too, and judged by that.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, part_of_cluster
+from engine.errors import InfeasibleError, PlacetoError, SettingsError
+from engine.graphs.grouping.nesting import Levels
+from engine.plans.by_batch import ModelByBatch
+from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions
+from engine.plans.plan import Plan, PlanRules, Replica
+from engine.plans.shares import shares_of
+from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
+from engine.problem import Budget
+from engine.run.problem import RunProblem
+from engine.run.request import RunRequest
+from engine.run.run import Run
+from engine.simulator.streams.bound import period_bound_us
+from engine.simulator.streams.stream import MOST_MICRO_BATCHES
+
+KEPT = 5
+"""plans that a search returns, each with another division"""
+SHARE_OF_A_REPLICA = 0.1
+"""most of the seconds for the placements of one kind of replica"""
+EVALUATIONS = 2_000
+SHORTEST_US = 1e-9
+"""a bound of nothing counts as this"""
+TRIED = 3
+"""times that a micro-batch goes from the replica that ends last to the one that ends first"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a search is asked for."""
+
+    cluster: Cluster
+    batch: int
+    """samples of a batch, of all replicas together"""
+    rules: PlanRules
+    seconds: float = 60.0
+    seed: int = 0
+    method: str = "auto"
+    """finds the placements of a replica's stream"""
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise SettingsError(f"{self.batch} samples", where="batch", allowed="an integer from 1", field="batch")
+        if not self.seconds > 0:
+            raise SettingsError(f"{self.seconds} seconds", where="seconds", allowed="more than 0", field="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class SizedDivision:
+    """A division with one size of micro-batch."""
+
+    bound_us: float
+    """no plan of it has a shorter batch"""
+    division: Division
+    micro_batch: int
+
+
+@dataclass(slots=True)
+class FoundPlans:
+    """What a search has found."""
+
+    best: list[SimulatedPlan]
+    """those that fit in memory, the fastest first, each of another division"""
+    simulated: int = 0
+    """plans that were simulated"""
+    left_out: int = 0
+    """candidates that a bound has left out, without being simulated"""
+    not_reached: int = 0
+    """candidates for which no seconds were left"""
+    wall_seconds: float = 0.0
+
+
+def _rank(candidate: SizedDivision) -> tuple[bool, float, int]:
+    has_pipelines = any(sum(shape) > 1 for shape in candidate.division)
+    return has_pipelines, candidate.bound_us, -candidate.micro_batch
+
+
+class PlanSearch:
+    """One search; `run` may be called once."""
+
+    def __init__(self, model: ModelByBatch, request: PlanRequest, say: Callable[[str], None] = lambda _: None) -> None:
+        self._model, self._request, self._say = model, request, say
+        self._cluster = request.cluster
+        self.simulator = PlanSimulator(model, request.cluster, request.rules)
+        self._classes = classes_of_devices(request.cluster)
+        self._placements: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
+        self._bounds: dict[tuple[object, ...], float] = {}
+        self._of_division: dict[Division, SimulatedPlan] = {}
+        self._began = 0.0
+
+    def run(self, starts: Sequence[Plan] = ()) -> FoundPlans:
+        """Search for the request's seconds, or until nothing is left. Raises InfeasibleError if no plan fits."""
+        self._began = time.monotonic()
+        found = FoundPlans([])
+        for plan in starts:
+            self._judge(plan, found)
+        for candidate in sorted(self._candidates(), key=_rank):
+            if candidate.bound_us >= self._best_us():
+                found.left_out += 1
+            elif self._left_seconds() <= 0 and self._of_division:
+                found.not_reached += 1
+            else:
+                for plan in self._plans(candidate):
+                    self._judge(plan, found)
+        found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
+        found.wall_seconds = time.monotonic() - self._began
+        if not found.best:
+            raise InfeasibleError(
+                f"no plan fits in memory ({found.simulated:,} simulated)",
+                advice="use more or larger devices, recomputation, or smaller micro-batches",
+            )
+        return found
+
+    def _best_us(self) -> float:
+        return min((plan.batch_time_us for plan in self._of_division.values()), default=np.inf)
+
+    def _left_seconds(self) -> float:
+        return self._request.seconds - (time.monotonic() - self._began)
+
+    def _judge(self, plan: Plan, found: FoundPlans) -> None:
+        simulated = self.simulator.simulate(plan)
+        found.simulated += 1
+        if np.any(simulated.peak_bytes > self._cluster.usable_bytes):
+            return
+        division = self._division_of(plan)
+        before = self._of_division.get(division)
+        if before is None or simulated.batch_time_us < before.batch_time_us:
+            if simulated.batch_time_us < self._best_us():
+                rate = plan.samples / simulated.batch_time_us * 1e6
+                self._say(f"{len(plan.replicas)} replicas: {rate:.4g} samples a second")
+            self._of_division[division] = simulated
+
+    def _division_of(self, plan: Plan) -> Division:
+        """The division of the devices that the plan uses, which may be fewer than its replicas have."""
+        used = [{replica.devices[own] for own in np.unique(replica.placement).tolist()} for replica in plan.replicas]
+        return tuple(sorted(tuple(len(devices.intersection(each)) for each in self._classes) for devices in used))
+
+    def micro_batches(self) -> list[int]:
+        """The sizes of micro-batches that are tried: those that divide the batch and have known costs."""
+        batch = self._request.batch
+        doubled = [2**power for power in range(batch.bit_length())]
+        sizes = sorted({*doubled, *self._model.samples})
+        return [
+            size
+            for size in sizes
+            if batch % size == 0 and batch // size <= MOST_MICRO_BATCHES and self._model.is_known(size)
+        ]
+
+    def _candidates(self) -> Iterator[SizedDivision]:
+        sizes = self.micro_batches()
+        if not sizes:
+            read = " or ".join(map(str, self._model.samples))
+            what = f"a batch of {self._request.batch} samples cannot be divided into micro-batches of {read}"
+            raise SettingsError(what, where="batch", allowed="a multiple, or a second reading", field="batch")
+        for division in divisions(tuple(map(len, self._classes))):
+            for size in sizes:
+                micro_batches = self._request.batch // size
+                if micro_batches >= len(division):
+                    yield SizedDivision(self._bound_us(division, size, micro_batches), division, size)
+
+    def _bound_us(self, division: Division, size: int, micro_batches: int) -> float:
+        """The time of a batch if replicas ran without a break and took any fraction of it."""
+        bounds_us = np.array([self._period_bound_us(own, size) for own in devices_of(division, self._classes)])
+        return float(micro_batches / np.sum(1.0 / np.maximum(bounds_us, SHORTEST_US)))
+
+    def _period_bound_us(self, devices: tuple[int, ...], size: int) -> float:
+        part = part_of_cluster(self._cluster, np.array(devices))
+        key = (alike(part), size)
+        if key not in self._bounds:
+            graph = self._model.prepared.graph
+            stream = self._request.rules.stream(1)
+            try:
+                self._bounds[key] = period_bound_us(graph, self._model.costs(size), part, stream)
+            except PlacetoError:  # an op that none of these devices can run
+                self._bounds[key] = np.inf
+        return self._bounds[key]
+
+    def _plans(self, candidate: SizedDivision) -> Iterator[Plan]:
+        """The plans of a candidate: its micro-batches where they end first, and one more or less where it is close."""
+        devices = devices_of(candidate.division, self._classes)
+        micro_batches = self._request.batch // candidate.micro_batch
+        nominal = max(1, micro_batches // len(devices))
+        placements = [self._placement(own, candidate.micro_batch, nominal) for own in devices]
+        if any(placement is None for placement in placements):
+            return
+        found = [placement for placement in placements if placement is not None]
+        replicas = [Replica(own, placed, candidate.micro_batch, 1) for own, placed in zip(devices, found, strict=True)]
+        first_us, further_us = self._pace(replicas, nominal)
+        shares = shares_of(first_us, further_us, micro_batches)
+        yield self._with_shares(replicas, shares)
+        for _ in range(TRIED):
+            shares = self._evened(replicas, shares)
+            if not shares:
+                return
+            yield self._with_shares(replicas, shares)
+
+    def _pace(self, replicas: Sequence[Replica], nominal: int) -> tuple[list[float], list[float]]:
+        """[replicas] the time of a first micro-batch, and of each further one, by batches of one and of `nominal`."""
+        first_us, further_us = [], []
+        for replica in replicas:
+            one_us = self._alone_us(replica, 1)
+            many_us = self._alone_us(replica, max(2, nominal))
+            first_us.append(one_us)
+            further_us.append((many_us - one_us) / (max(2, nominal) - 1))
+        return first_us, further_us
+
+    def _alone_us(self, replica: Replica, micro_batches: int) -> float:
+        """When a replica's passes have ended."""
+        alone = dataclasses.replace(replica, micro_batches=micro_batches)
+        return float(self.simulator.replica(alone).free_us.max())
+
+    def _evened(self, replicas: Sequence[Replica], shares: Sequence[int]) -> list[int]:
+        """One micro-batch from the replica that ends last to the one that ends first; [] where none can be given."""
+        ends_us = [self._alone_us(replica, share) for replica, share in zip(replicas, shares, strict=True)]
+        last, first = int(np.argmax(ends_us)), int(np.argmin(ends_us))
+        if last == first or shares[last] == 1:
+            return []
+        moved = list(shares)
+        moved[last] -= 1
+        moved[first] += 1
+        return moved if self._alone_us(replicas[first], moved[first]) < ends_us[last] else []
+
+    @staticmethod
+    def _with_shares(replicas: Sequence[Replica], shares: Sequence[int]) -> Plan:
+        pairs = zip(replicas, shares, strict=True)
+        return Plan(tuple(dataclasses.replace(replica, micro_batches=share) for replica, share in pairs))
+
+    def _placement(self, devices: tuple[int, ...], size: int, nominal: int) -> NDArray[np.int32] | None:
+        """[groups] the best placement of a stream of `nominal` micro-batches found on `devices`; None if none fits."""
+        part = part_of_cluster(self._cluster, np.array(devices))
+        key = (alike(part), size, nominal)
+        if key not in self._placements:
+            self._placements[key] = self._placed(part, size, nominal)
+        return self._placements[key]
+
+    def _placed(self, part: Cluster, size: int, nominal: int) -> NDArray[np.int32] | None:
+        prepared = dataclasses.replace(self._model.prepared, costs=self._model.costs(size), levels=Levels())
+        seconds = max(0.2, min(self._left_seconds(), SHARE_OF_A_REPLICA * self._request.seconds))
+        request = RunRequest(
+            part,
+            self._request.method,
+            Budget(EVALUATIONS, seconds),
+            self._request.seed,
+            baselines=(),
+            robustness=False,
+            stream=self._request.rules.stream(nominal),
+        )
+        try:
+            if part.device_count == 1:
+                RunProblem(prepared, request, lambda _: None, None)
+                return np.zeros(prepared.grouping.group_count, np.int32)
+            report = Run(prepared, request, lambda _: None, lambda: False).execute(None)
+        except PlacetoError:  # no placement fits these devices, or an op cannot run there
+            return None
+        return np.array(report["device_of_group"], np.int32)

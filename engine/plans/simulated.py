@@ -1,0 +1,193 @@
+"""Simulates plans: each replica's batch, then the collectives over the replicas, then the optimizers.
+
+- A replica's forward and backward passes are those of a batch in a stream (simulator/streams). Replicas share no
+  device, and so no channel.
+- The collectives run in the order in which their gradients are ready in all replicas, each device in one at a time,
+  beside the passes. With `sender` and `host`, where a transfer keeps its device busy, they wait for the passes.
+- The optimizers run as `optimizer_tail.py` says. If the replicas share the work (ZeRO-1), gradients are reduced and
+  scattered, each replica updates one part in N and holds the state of that part alone, and the weights are gathered.
+- One replica is a batch in a stream.
+
+Source of the latter: Rajbhandari et al.: ZeRO, SC 2020.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, Contention, part_of_cluster
+from engine.plans.by_batch import ModelByBatch
+from engine.plans.collectives import Collectives
+from engine.plans.gradients import Bucket, Given, buckets_of, given_to_optimizer
+from engine.plans.optimizer_tail import OptimizerOps, optimizer_ops, updated_us
+from engine.plans.plan import Plan, PlanRules, Replica
+from engine.simulator import Simulator
+from engine.simulator.streams.batch import SimulatedBatch
+
+BUSY_WITH_TRANSFERS = (Contention.SENDER, Contention.HOST)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedReplica:
+    """One replica by itself; devices are its own, by their index in it."""
+
+    batch: SimulatedBatch
+    free_us: NDArray[np.float64]
+    """[devices] when each has run its passes"""
+    ready_us: NDArray[np.float64]
+    """[given] when what the optimizer is given is there"""
+    late: OptimizerOps
+    state_bytes: NDArray[np.int64]
+    """[devices] of the optimizer alone"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """One collective of a plan."""
+
+    bucket: Bucket
+    start_us: float
+    end_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPlan:
+    """A plan, simulated whole."""
+
+    plan: Plan
+    batch_time_us: float
+    peak_bytes: NDArray[np.int64]
+    """[devices of the cluster]"""
+    replicas: tuple[SimulatedReplica, ...]
+    reduced: tuple[Reduced, ...]
+    """in the order in which they begin"""
+    end_us: NDArray[np.float64]
+    """[devices of the cluster] when each has ended; 0 for one that has no part"""
+
+
+class PlanSimulator:
+    """Simulates plans of one model on one cluster. What is found of a replica serves all like it."""
+
+    def __init__(self, model: ModelByBatch, cluster: Cluster, rules: PlanRules) -> None:
+        self.model, self.cluster, self.rules = model, cluster, rules
+        self._collectives = Collectives(cluster, rules.algorithm)
+        self._simulators: dict[tuple[object, ...], Simulator] = {}
+        self._replicas: dict[tuple[object, ...], SimulatedReplica] = {}
+        self._given: Given | None = None
+
+    def simulate(self, plan: Plan) -> SimulatedPlan:
+        """Simulate `plan`. Raises CostError where an op has no time on its device."""
+        replicas = tuple(self.replica(replica) for replica in plan.replicas)
+        devices = self.cluster.device_count
+        peak_bytes, end_us = np.zeros(devices, np.int64), np.zeros(devices)
+        for replica, simulated in zip(plan.replicas, replicas, strict=True):
+            peak_bytes[[*replica.devices]] = simulated.batch.peak_bytes
+        if len(replicas) == 1:
+            batch_time_us = replicas[0].batch.batch_time_us
+            end_us[[*plan.replicas[0].devices]] = batch_time_us
+            return SimulatedPlan(plan, batch_time_us, peak_bytes, replicas, (), end_us)
+        reduced, ready_us = self._reduced(plan, replicas)
+        for replica, simulated, ready in zip(plan.replicas, replicas, ready_us, strict=True):
+            ends_us = self._updated(replica, simulated, ready, len(replicas))
+            end_us[[*replica.devices]] = ends_us
+            if self.rules.shards_optimizer:
+                kept = simulated.state_bytes // len(replicas)
+                peak_bytes[[*replica.devices]] -= simulated.state_bytes - kept
+        if self.rules.shards_optimizer:
+            self._gather(reduced, end_us)
+        return SimulatedPlan(plan, float(end_us.max()), peak_bytes, replicas, tuple(reduced), end_us)
+
+    def simulator(self, devices: tuple[int, ...], micro_batch: int, micro_batches: int) -> Simulator:
+        """The simulator of batches of one replica; those of like devices share it."""
+        cluster = part_of_cluster(self.cluster, np.array(devices))
+        key = (alike(cluster), micro_batch, micro_batches)
+        if key not in self._simulators:
+            graph, costs = self.model.prepared.graph, self.model.costs(micro_batch)
+            group_of_op = self.model.prepared.grouping.group_of_op
+            self._simulators[key] = Simulator(graph, costs, cluster, group_of_op, self.rules.stream(micro_batches))
+        return self._simulators[key]
+
+    def replica(self, replica: Replica) -> SimulatedReplica:
+        """One replica by itself."""
+        cluster = part_of_cluster(self.cluster, np.array(replica.devices))
+        key = (alike(cluster), replica.micro_batch, replica.micro_batches, replica.placement.tobytes())
+        if key not in self._replicas:
+            simulator = self.simulator(replica.devices, replica.micro_batch, replica.micro_batches)
+            self._replicas[key] = self._simulated(simulator.batch(replica.placement), cluster)
+        return self._replicas[key]
+
+    def _simulated(self, batch: SimulatedBatch, cluster: Cluster) -> SimulatedReplica:
+        given = given_to_optimizer(batch.graph, batch.costs)
+        late = optimizer_ops(batch.graph, batch.costs, given)
+        is_early = np.ones(batch.graph.op_count, bool)
+        is_early[late.ops] = False
+        last_us = batch.end_us.max(axis=0)
+        times_us = batch.end_us[-1] - batch.start_us[-1]
+        rests_us = cluster.op_rests_us[batch.device_of_op] * batch.costs.rests_of_op() * (times_us > 0)
+        free_us = np.zeros(cluster.device_count)
+        np.maximum.at(free_us, batch.device_of_op[is_early], (last_us + rests_us)[is_early])
+        state_bytes = np.zeros(cluster.device_count, np.int64)
+        np.add.at(state_bytes, batch.device_of_op[late.state_ops], batch.costs.persistent_bytes[late.state_ops])
+        return SimulatedReplica(batch, free_us, last_us[given.op], late, state_bytes)
+
+    def _reduced(self, plan: Plan, replicas: tuple[SimulatedReplica, ...]) -> tuple[list[Reduced], NDArray[np.float64]]:
+        """The collectives, and when what each optimizer is given can be taken, [replicas, given]."""
+        given = replicas[0].late.given
+        devices = np.array(
+            [
+                np.array(replica.devices)[simulated.batch.device_of_op[given.op]]
+                for replica, simulated in zip(plan.replicas, replicas, strict=True)
+            ],
+            np.int32,
+        )
+        ready_us = np.array([simulated.ready_us for simulated in replicas])
+        busy_us = np.zeros(self.cluster.device_count)
+        if self.cluster.contention in BUSY_WITH_TRANSFERS:
+            for replica, simulated in zip(plan.replicas, replicas, strict=True):
+                busy_us[[*replica.devices]] = simulated.free_us.max()
+        reduced = []
+        for bucket in buckets_of(given, devices, ready_us):
+            members = [*bucket.members]
+            start_us = max(bucket.ready_us, float(busy_us[members].max()))
+            end_us = start_us + self._collective_us(bucket)
+            busy_us[members] = end_us
+            ready_us[:, bucket.gradients] = end_us
+            reduced.append(Reduced(bucket, start_us, end_us))
+        return reduced, ready_us
+
+    def _collective_us(self, bucket: Bucket) -> float:
+        if self.rules.shards_optimizer:
+            return self._collectives.reduce_scatter_us(bucket.members, bucket.total_bytes)
+        return self._collectives.all_reduce_us(bucket.members, bucket.total_bytes)
+
+    def _updated(
+        self, replica: Replica, simulated: SimulatedReplica, ready_us: NDArray[np.float64], replicas: int
+    ) -> NDArray[np.float64]:
+        """[devices of the replica] when each has ended."""
+        batch, cluster = simulated.batch, part_of_cluster(self.cluster, np.array(replica.devices))
+        parts = replicas if self.rules.shards_optimizer else 1
+        free_us = simulated.free_us
+        if self.cluster.contention in BUSY_WITH_TRANSFERS:
+            free_us = np.full(len(free_us), free_us.max())
+        given = batch.graph, batch.costs, cluster, batch.device_of_op
+        return updated_us(simulated.late, *given, ready_us, free_us, parts)
+
+    def _gather(self, reduced: list[Reduced], end_us: NDArray[np.float64]) -> None:
+        """Add to `end_us` the time in which the members of each set of devices gather what they have updated."""
+        total_bytes: dict[tuple[int, ...], int] = {}
+        for each in reduced:
+            members = each.bucket.members
+            total_bytes[members] = total_bytes.get(members, 0) + each.bucket.total_bytes
+        for members, of_members in total_bytes.items():
+            start_us = end_us[[*members]].max()
+            end_us[[*members]] = start_us + self._collectives.reduce_scatter_us(members, of_members)
+
+
+def alike(cluster: Cluster) -> tuple[object, ...]:
+    """What two clusters have in common whose placements take the same times and memory."""
+    return (
+        tuple((device.kind, device.usable_bytes) for device in cluster.devices),
+        cluster.bandwidth_bytes_per_us.tobytes(),
+        cluster.latency_us.tobytes(),
+    )
