@@ -4,9 +4,9 @@ It begins with the plans that it is given, and is never behind them. Then it goe
 into replicas and the sizes of micro-batches: first those of single devices, which need no placement, then the others,
 those first whose bound is the least. A bound is the time in which all devices together could run the batch if every op
 could be divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the
-best plan is left out. For each kind of replica a method of `engine.placers` finds placements of a stream; replicas that
-are alike share them. Micro-batches go where they end first. Then plans are simulated whole, gradients and optimizer
-too, and judged by that.
+best plan is left out. Where a division has few plans, all are judged. Else for each kind of
+replica a method of `engine.placers` finds placements of a stream; replicas that are alike share them. Micro-batches go
+where they end first. Plans are simulated whole, gradients and optimizer too, and judged by that.
 """
 
 import dataclasses
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.errors import InfeasibleError, PlacetoError, SettingsError
 from engine.graphs.grouping.nesting import Levels
+from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
+from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run.problem import RunProblem
 from engine.run.request import RunRequest
@@ -102,6 +104,7 @@ class PlanSearch:
         self.simulator = PlanSimulator(model, request.cluster, request.rules)
         self._classes = classes_of_devices(request.cluster)
         self._placements: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
+        self._allowed_on: dict[tuple[object, ...], NDArray[np.bool_] | None] = {}
         self._bounds: dict[tuple[object, ...], float] = {}
         self._of_division: dict[Division, SimulatedPlan] = {}
         self._began = 0.0
@@ -118,8 +121,7 @@ class PlanSearch:
             elif self._left_seconds() <= 0 and self._of_division:
                 found.not_reached += 1
             else:
-                for plan in self._plans(candidate):
-                    self._judge(plan, found)
+                self._search(candidate, found)
         found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
         found.wall_seconds = time.monotonic() - self._began
         if not found.best:
@@ -128,6 +130,49 @@ class PlanSearch:
                 advice="use more or larger devices, recomputation, or smaller micro-batches",
             )
         return found
+
+    def _search(self, candidate: SizedDivision, found: FoundPlans) -> None:
+        """Judge all plans of a candidate where they are few, else those that are likely the best."""
+        devices = devices_of(candidate.division, self._classes)
+        micro_batches = self._request.batch // candidate.micro_batch
+        allowed = [self._allowed(own, candidate.micro_batch) for own in devices]
+        possible = [each for each in allowed if each is not None]
+        if len(possible) < len(allowed):
+            return
+        if not are_few(possible, micro_batches):
+            for plan in self._plans(candidate):
+                self._judge(plan, found)
+            return
+        for each in all_plans(self.simulator, devices, possible, candidate.micro_batch, micro_batches):
+            if each.bound_us >= self._best_us():
+                return
+            self._judge(each.plan, found)
+
+    def _allowed(self, devices: tuple[int, ...], size: int) -> NDArray[np.bool_] | None:
+        """[groups, devices] where each group may go in a replica on `devices`; None where one can go nowhere."""
+        part = part_of_cluster(self._cluster, np.array(devices))
+        key = alike(part)
+        if key not in self._allowed_on:
+            try:
+                problem = RunProblem(*self._asked(part, size, 1), lambda _: None, None).problem
+                self._allowed_on[key] = problem.allowed
+            except PlacetoError:
+                self._allowed_on[key] = None
+        return self._allowed_on[key]
+
+    def _asked(self, part: Cluster, size: int, nominal: int) -> tuple[PreparedGraph, RunRequest]:
+        """A run that places a replica's stream of `nominal` micro-batches on `part`."""
+        prepared = dataclasses.replace(self._model.prepared, costs=self._model.costs(size), levels=Levels())
+        seconds = max(0.2, min(self._left_seconds(), SHARE_OF_A_REPLICA * self._request.seconds))
+        return prepared, RunRequest(
+            part,
+            self._request.method,
+            Budget(EVALUATIONS, seconds),
+            self._request.seed,
+            baselines=(),
+            robustness=False,
+            stream=self._request.rules.stream(nominal),
+        )
 
     def _best_us(self) -> float:
         return min((plan.batch_time_us for plan in self._of_division.values()), default=np.inf)
@@ -252,22 +297,10 @@ class PlanSearch:
         return self._placements[key]
 
     def _placed(self, part: Cluster, size: int, nominal: int) -> NDArray[np.int32] | None:
-        prepared = dataclasses.replace(self._model.prepared, costs=self._model.costs(size), levels=Levels())
-        seconds = max(0.2, min(self._left_seconds(), SHARE_OF_A_REPLICA * self._request.seconds))
-        request = RunRequest(
-            part,
-            self._request.method,
-            Budget(EVALUATIONS, seconds),
-            self._request.seed,
-            baselines=(),
-            robustness=False,
-            stream=self._request.rules.stream(nominal),
-        )
+        if part.device_count == 1:
+            return np.zeros(self._model.prepared.grouping.group_count, np.int32)
         try:
-            if part.device_count == 1:
-                RunProblem(prepared, request, lambda _: None, None)
-                return np.zeros(prepared.grouping.group_count, np.int32)
-            report = Run(prepared, request, lambda _: None, lambda: False).execute(None)
-        except PlacetoError:  # no placement fits these devices, or an op cannot run there
+            report = Run(*self._asked(part, size, nominal), lambda _: None, lambda: False).execute(None)
+        except PlacetoError:  # no placement fits these devices
             return None
         return np.array(report["device_of_group"], np.int32)

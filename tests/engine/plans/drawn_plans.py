@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,3 +107,54 @@ def all_divisions(devices: int) -> list[list[list[int]]]:
         if replicas == list(range(len(replicas))) and replicas:
             found.append([[index for index, each in enumerate(replica_of) if each == own] for own in replicas])
     return found
+
+
+def drawn_case(seed: int, most_layers: int = 3, most_devices: int = 3) -> tuple[ModelByBatch, Cluster, int]:
+    """Two or more layers with their optimizers on two or more devices of two speeds; the batch has two to four."""
+    rng = np.random.default_rng(seed)
+    layers, devices = int(rng.integers(2, most_layers + 1)), int(rng.integers(2, most_devices + 1))
+    ops = [
+        Op(f"f{i}", [f"f{i - 1}"] * (i > 0), float(rng.uniform(5, 50)), (int(rng.integers(10, 2000)),))
+        for i in range(layers)
+    ]
+    for i in reversed(range(layers)):
+        outputs = (int(rng.integers(10, 2000)), int(rng.integers(10, 4000)))
+        ops.append(Op(f"b{i}", [f"f{i}", *[f"b{i + 1}"] * (i + 1 < layers)], float(rng.uniform(10, 90)), outputs))
+    ops += [Op(f"u{i}", (f"b{i}:1",), float(rng.uniform(0, 9))) for i in range(layers)]
+    graph, costs = graph_of(ops)
+    phases = [FORWARD] * layers + [BACKWARD] * layers + [OPTIMIZER] * layers
+    layer_of_op = np.array([*range(layers), *reversed(range(layers)), *range(layers)], np.int32)
+    graph = dataclasses.replace(graph, phase=np.array(phases, np.uint8))
+    speed = float(rng.uniform(1, 4))
+    costs = dataclasses.replace(
+        costs, kinds=("GPU", "CPU"), time_us=np.concatenate([costs.time_us, costs.time_us * speed])
+    )
+    model = model_of_ops(graph, costs, costs)
+    grouping = dataclasses.replace(
+        model.prepared.grouping, names=tuple(f"layer{i}" for i in range(layers)), group_of_op=layer_of_op
+    )
+    prepared = dataclasses.replace(model.prepared, grouping=grouping)
+    cluster = cluster_of(devices, Contention.PAIR, bandwidth_bytes_per_us=float(rng.uniform(10, 300)), latency_us=2.0)
+    kinds = ["K80", "K80", "CPU", "CPU"][:devices] if seed % 2 else ["K80", "CPU", "CPU", "CPU"][:devices]
+    cluster = dataclasses.replace(
+        cluster,
+        devices=tuple(dataclasses.replace(each, kind=kind) for each, kind in zip(cluster.devices, kinds, strict=True)),
+    )
+    return ModelByBatch((prepared,), (1,)), cluster, int(rng.integers(2, 5))
+
+
+def all_divided(model: ModelByBatch, cluster: Cluster, batch: int) -> Iterator[Plan]:
+    """Every division, every share and every placement of each replica."""
+    groups = model.prepared.grouping.group_count
+    for division in all_divisions(cluster.device_count):
+        for shares in itertools.product(range(1, batch + 1), repeat=len(division)):
+            if sum(shares) != batch:
+                continue
+            placements = [itertools.product(range(len(own)), repeat=groups) for own in division]
+            for placed in itertools.product(*placements):
+                yield Plan(
+                    tuple(
+                        Replica(tuple(own), np.array(placement, np.int32), 1, share)
+                        for own, placement, share in zip(division, placed, shares, strict=True)
+                    )
+                )
