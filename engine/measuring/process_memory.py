@@ -1,7 +1,7 @@
 """The memory of this process: what TensorFlow's allocator of the CPU holds, and what is resident. Runs in the child.
 
-TensorFlow's builds with oneDNN count the allocations of at least 256 KiB; other builds count none on CPUs. Linux alone
-reports the resident memory and lets a process reset its peak.
+With oneDNN TensorFlow counts the allocations of at least 256 KiB; without it, none on CPUs. Linux alone reports the
+resident memory and lets a process reset its peak.
 """
 
 import re

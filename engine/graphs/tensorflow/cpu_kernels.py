@@ -2,10 +2,11 @@
 
 - Types of ops, and data types, for which TensorFlow registers a kernel for GPUs and none for CPUs: cuDNN's recurrent
   layers, NCCL, and others (`CPU_TABLE`).
-- Layouts: a kernel for CPUs takes images with channels last, and refuses others only when it runs. oneDNN, which is on
-  by default, takes channels first for some ops and data types: `CHANNELS_FIRST`, measured in TensorFlow 2.21 on x86-64
-  (`tests/engine/graphs/tensorflow/test_cpu_kernels.py` measures it again). A gradient of pooling counts as able to run,
-  since oneDNN takes it beside its forward op.
+- Layouts: a kernel for CPUs takes images with channels last, and refuses others only when it runs. oneDNN takes
+  channels first for some ops and data types: `CHANNELS_FIRST`, measured in TensorFlow 2.21 on x86-64
+  (`tests/engine/graphs/tensorflow/test_cpu_kernels.py` measures it again). It counts as on, as in every child here;
+  by itself TensorFlow turns it on only where the processor has instructions for neural networks. A gradient of pooling
+  counts as able to run, since oneDNN takes it beside its forward op.
 - Modules that were compiled for other platforms.
 """
 

@@ -1,5 +1,6 @@
 """Which ops no CPU can run, and why; the layouts are tried out in TensorFlow."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def run_channels_first_in_child(_order: dict[str, Json], _folder: Path, _report_
                     except tf.errors.OpError:
                         runs = False
             found[f"{op_type} of {number}"] = [says, runs]
-    return {}, {"found": found}
+    return {}, {"found": found, "onednn_asked_for": os.environ.get("TF_ENABLE_ONEDNN_OPTS")}
 
 
 def _with_channels_first(op_type: str, type_name: str):  # type: ignore[no-untyped-def]
@@ -151,8 +152,17 @@ def _with_channels_first(op_type: str, type_name: str):  # type: ignore[no-untyp
     return made(input=image, filter=kernel, **options)
 
 
-def test_the_layouts_are_those_that_tensorflow_runs() -> None:
-    _, texts = run_in_child(f"{__name__}:run_channels_first_in_child", {}, Limits(), task="trying out", is_warm=True)
-    found: dict[str, list[bool]] = texts["found"]  # type: ignore[assignment]  # as the child made it
+@pytest.fixture(scope="module")
+def tried_out() -> dict[str, Json]:
+    """What a child found with channels first."""
+    return run_in_child(f"{__name__}:run_channels_first_in_child", {}, Limits(), task="trying out", is_warm=True)[1]
+
+
+def test_the_layouts_are_those_that_tensorflow_runs(tried_out: dict[str, Json]) -> None:
+    found: dict[str, list[bool]] = tried_out["found"]  # type: ignore[assignment]  # as the child made it
     assert len(found) > 30
     assert [name for name, (says, runs) in found.items() if says != runs] == []
+
+
+def test_onednn_is_on_also_where_the_processor_would_leave_it_off(tried_out: dict[str, Json]) -> None:
+    assert tried_out["onednn_asked_for"] == "1"
