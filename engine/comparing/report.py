@@ -31,6 +31,7 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
         "seconds": request.budget.seconds,
         "seeds": request.seeds,
         **({} if request.stream is None else {"stream": request.stream.to_json()}),
+        **({"constraints": request.constraints.to_json()} if request.constraints else {}),
         "engine_version": VERSION,
         "step_time_source": simulated_words(prepared.op_time_sources()),
         "one_device_us": one_device_us(outcomes),

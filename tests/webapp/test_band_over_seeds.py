@@ -38,6 +38,7 @@ def test_the_band_is_over_the_seeds(client: Client, runs: list[Run]) -> None:
 def test_runs_that_differ_in_more_do_not_count(client: Client, graph: Graph, runs: list[Run]) -> None:
     others: list[dict[str, Any]] = [{"settings": {"batch": 32}}, {"evaluations": 10}, {"status": Run.RUNNING}]
     others += [{"drop_devices": True}, {"method": "heft"}, {"policy_digest": "x"}]
+    others += [{"constraints": ["off head CPU"]}]
     for seed, columns in enumerate(others, start=3):
         ended(graph, seed, 10.0, **columns)
     assert client.get(f"/runs/{runs[0].id}/band.json").json()["seeds"] == [0, 1, 2]

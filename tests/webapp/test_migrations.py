@@ -20,7 +20,10 @@ from webapp.workers.version import code_version, database_version, unknown_migra
 FILES = sorted(Path(migration_names.__file__).parents[1].glob("*/migrations/0*.py"))
 SINCE_0_2_0 = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs", "0016_verdict")]
 """as checkouts had them before the migrations were squashed"""
-SINCE_THE_SQUASH = [("comparisons", "0002_stream"), ("runs", "0003_stream"), ("runs", "0004_constraints")]
+SINCE_THE_SQUASH = [
+    *(("comparisons", "0002_stream"), ("comparisons", "0003_constraints")),
+    *(("runs", "0003_stream"), ("runs", "0004_constraints")),
+]
 OF_A_CHECKOUT = [*MIGRATIONS_OF_0_2_0, *NAMED_ANEW, *SINCE_0_2_0]
 OF_0_1_0 = [
     ("projects", "0001_initial"),

@@ -58,7 +58,7 @@ LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
 NEW_COLUMNS: dict[str, dict[str, Any]] = {
     "runs_run": {"prefer": "fastest", "verdict": None, "stream": None, "constraints": None},
-    "comparisons_comparison": {"stream": None},
+    "comparisons_comparison": {"stream": None, "constraints": None},
     "jobs_turn": {"worked_at": None, "worked_seconds": 0.0},
 }
 """table → columns that version 0.2.0 did not have, with what its rows get"""

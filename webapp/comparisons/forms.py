@@ -29,7 +29,7 @@ class MethodChoice:
 
 
 class ComparisonForm(StreamForm):
-    """Devices, objective, methods, policy, seeds, budget. Valid fields make `request`, the comparison to start."""
+    """Devices, objective, methods, policy, seeds, budget, rules. Valid fields make `request`, for the engine."""
 
     methods = forms.MultipleChoiceField(label="Methods", widget=forms.CheckboxSelectMultiple)
     seeds = forms.IntegerField(
@@ -85,6 +85,7 @@ class ComparisonForm(StreamForm):
                 drop_devices=data["drop_devices"],
                 policy=self.given_policy(),
                 stream=self._stream(),
+                constraints=api.Constraints.of_text(data["constraints"]),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "methods")
@@ -111,6 +112,7 @@ def first_values_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "methods": comparison.methods,
         "seeds": comparison.seeds,
         "drop_devices": comparison.drop_devices,
+        **first_values.of_constraints(comparison.constraints),
         **first_values.of_stream(comparison.stream),
         **presets,
     }

@@ -43,6 +43,8 @@ class Comparison(WithCluster, Deletable):
     """{method: its settings}, where they differ from the defaults"""
     stream = JsonTextField(null=True)
     """as a run has it; None: its methods make the step time small"""
+    constraints = JsonTextField(null=True)
+    """[rules] that all placements keep beside those of the graph's file; None: no others"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="comparisons")
     """the trained policy for the methods that take one; None: none chosen, or deleted since"""
     policy_name = models.CharField(max_length=200, default="", blank=True)

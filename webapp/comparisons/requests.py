@@ -20,6 +20,7 @@ def new_comparison(graph: Graph, request: api.ComparisonRequest, policy: Policy 
         policy_name="" if policy is None else policy.name,
         policy_digest="" if policy is None else policy.digest,
         stream=None if request.stream is None else request.stream.to_json(),
+        constraints=request.constraints.to_json() or None,
         settings={method: dict(values) for method, values in request.settings.items()},
     )
 
@@ -35,4 +36,5 @@ def request_of(comparison: Comparison) -> api.ComparisonRequest:
         settings=comparison.settings_of_methods,
         drop_devices=comparison.drop_devices,
         stream=None if comparison.stream is None else api.Stream.from_json(comparison.stream),
+        constraints=api.Constraints.from_json(comparison.constraints or []),
     )

@@ -27,7 +27,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "prefer": run.prefer,
         "drop_devices": run.drop_devices,
-        "constraints": "\n".join(api.Constraints.from_json(run.constraints or []).lines),
+        **of_constraints(run.constraints),
         **of_stream(run.stream),
     }
 
@@ -37,6 +37,11 @@ def of_stream(stream: api.Json) -> dict[str, Any]:
     if not isinstance(stream, dict):
         return {"objective": str(api.Objective.STEP_TIME)}
     return {"objective": str(api.Objective.THROUGHPUT), **stream}
+
+
+def of_constraints(rules: api.Json) -> dict[str, Any]:
+    """The field of the rules, one a line."""
+    return {"constraints": "\n".join(api.Constraints.from_json(rules or []).lines)}
 
 
 def of_problem(row: WithCluster, evaluations: int, seconds: float | None, policy: Policy | None) -> dict[str, Any]:

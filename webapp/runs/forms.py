@@ -114,7 +114,7 @@ def _attributes(attributes: Mapping[str, object]) -> SafeString:
 
 
 class ProblemForm(forms.Form):
-    """Devices, policy and budget: the fields of every form that starts runs."""
+    """Devices, policy, budget and constraints: the fields of every form that starts runs."""
 
     cluster = forms.CharField(
         label="As text",
@@ -142,6 +142,13 @@ class ProblemForm(forms.Form):
             "invalid_choice": "The chosen policy has been deleted or is no longer offered; "
             "allowed: one of the list, or none."
         },
+    )
+    constraints = forms.CharField(
+        label="Rules",
+        required=False,
+        max_length=MOST_CONSTRAINTS,
+        help_text=CONSTRAINTS_HELP,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": CONSTRAINTS_EXAMPLE}),
     )
 
     once_ready = "a run can be started"
@@ -171,6 +178,11 @@ class ProblemForm(forms.Form):
         link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
         names = format_html_join("", ", or <code>{}</code>", ((name,) for name in self._machines))
         self.fields["cluster"].help_text = format_html("{}{}. {} {}", DEVICES_HELP, names, own.fault, link)
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether the form shows constraints, or what is wrong with them."""
+        return bool(self["constraints"].value() or self["constraints"].errors)
 
     @property
     def device_choices(self) -> dict[str, api.Json]:
@@ -318,14 +330,6 @@ class RunForm(StreamForm):
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
     prefer = forms.ChoiceField(label="Placement to offer first", choices=PREFERENCES, required=False)
-    constraints = forms.CharField(
-        label="Rules",
-        required=False,
-        max_length=MOST_CONSTRAINTS,
-        help_text=CONSTRAINTS_HELP,
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": CONSTRAINTS_EXAMPLE}),
-    )
-
     request: api.RunRequest
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -367,11 +371,6 @@ class RunForm(StreamForm):
         except api.PlacetoError as error:
             add_to_form(self, error, "method")
         return data
-
-    @property
-    def has_constraints(self) -> bool:
-        """Whether the form shows constraints, or what is wrong with them."""
-        return bool(self["constraints"].value() or self["constraints"].errors)
 
     def _evaluations(self, cluster: api.Cluster) -> int:
         if self.cleaned_data["zero_shot"]:

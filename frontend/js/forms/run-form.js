@@ -46,7 +46,7 @@ export function enhanceRunForm(form) {
 }
 
 /** Fields of a run that a comparison has too. */
-const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices", "objective", "micro_batches", "pipeline", "contiguous"];
+const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices", "objective", "micro_batches", "pipeline", "contiguous", "recompute", "constraints"];
 
 /**
  * The link to the form of a comparison takes along what was entered here.

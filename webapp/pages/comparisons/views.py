@@ -38,7 +38,7 @@ from webapp.runs import first_values
 
 KEPT_FIELDS = (
     *("cluster", "policy", "evaluations", "seconds", "drop_devices"),
-    *("objective", "micro_batches", "pipeline", "contiguous"),
+    *("objective", "micro_batches", "pipeline", "contiguous", "recompute", "constraints"),
 )
 """that the form of a run gives the form of a comparison in its address"""
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -70,6 +70,7 @@ def _first_values(request: HttpRequest, graph: Graph) -> dict[str, Any]:
     elif run is not None:
         initial = first_values.of_problem(run, run.evaluations, run.seconds, run.policy)
         initial |= {"drop_devices": run.drop_devices, **first_values.of_stream(run.stream)}
+        initial |= first_values.of_constraints(run.constraints)
     else:
         initial = first_values.of_project(graph.project)
     return initial | {name: request.GET[name] for name in KEPT_FIELDS if name in request.GET}

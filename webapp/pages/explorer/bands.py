@@ -42,7 +42,7 @@ def alike(run: Run) -> list[Run]:
     if RunStart.objects.filter(run=run).exists():
         return [run]  # no other began where it did
     for each in rows[:MOST_LOOKED_AT]:
-        is_alike = each.cluster == run.cluster and each.settings == run.settings
+        is_alike = (each.cluster, each.settings, each.constraints) == (run.cluster, run.settings, run.constraints)
         if is_alike and len(found) < MOST_SEEDS:
             found.setdefault(each.seed, each)
     return list(found.values())
