@@ -1,7 +1,7 @@
 """The workloads of a published benchmark as placement problems: nodes with times, edges with the cost of an output.
 
 Two spellings of its fields are read: the published one, and one with plain names. A file is a workload if it has nodes
-and edges; another JSON file may hold an expert's split.
+and edges; another JSON file may hold an expert's split. DOPPLER's text files are workloads too (doppler.py).
 Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, NeurIPS 2020, and the
 description of the input format that comes with its code.
 """
@@ -24,6 +24,7 @@ from engine.graphs.grouping.grouping import group_ops
 from engine.problem import Budget, Clock, PlacementProblem, RunContext
 from engine.problem.pins import allowed_devices
 from engine.simulator.streams.stream import Pipeline, Stream
+from experiments.public_workloads.doppler import is_doppler, workload_of_text
 
 BYTES_A_US = 1e9
 """of every link: costs become whole bytes, and a load is right to far less than a millionth"""
@@ -102,13 +103,17 @@ class Workload:
 
 MOST_TRIED = 100_000_000
 """evaluations: seconds end a run"""
+PICKLES = (".pk", ".pkl", ".pickle")
 
 
 def workloads_in(folder: Path) -> Iterator[Workload]:
-    """The workloads in the JSON files of `folder` and below. Raises GraphError for a file that lacks a field."""
+    """The workloads in the files of `folder` and below. Raises GraphError for one that lacks a field, or a pickle."""
+    refuse_pickles(folder)
     texts = {path: path.read_bytes() for path in sorted(folder.rglob("*.json"))}
     objects = {path: content for path, text in texts.items() if isinstance(content := json.loads(text), dict)}
     experts = {path.stem: content for path, content in objects.items() if {"fpgas", "cpus"} <= content.keys()}
+    texts |= {path: path.read_bytes() for path in sorted(folder.rglob("*.txt"))}
+    objects |= dict(_of_doppler(texts))
     for path, content in objects.items():
         spelled = PUBLISHED["workload"]
         if {"nodes", "edges"} <= content.keys() and (spelled.keys() <= content.keys() or _is_published(content)):
@@ -118,6 +123,25 @@ def workloads_in(folder: Path) -> Iterator[Workload]:
                 yield _workload(name, digest, content, _expert_of(path.stem, experts))
             except KeyError as error:
                 raise GraphError(f"a node, an edge or the file has no {error}", where=path.name) from error
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Refuse a folder with pickles, as GiPH's graphs are. Raises GraphError."""
+    pickles = [path for path in sorted(folder.rglob("*")) if path.suffix in PICKLES]
+    if pickles:
+        raise GraphError(
+            "this is a pickle, which would run what its author wrote",
+            where=pickles[0].name,
+            allowed="JSON, and DOPPLER's .txt",
+        )
+
+
+def _of_doppler(texts: Mapping[Path, bytes]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Path → object with plain names, of DOPPLER's files among `texts`."""
+    for path, content in texts.items():
+        text = content.decode(errors="replace") if path.suffix == ".txt" else ""
+        if is_doppler(text):
+            yield path, workload_of_text(path, text)
 
 
 def _is_published(content: Mapping[str, Any]) -> bool:
