@@ -110,7 +110,7 @@ EXPERIMENTS = {
     ),
     "public_workloads": Experiment(
         "experiments.public_workloads.table:run",
-        "six minutes",
+        "a quarter of an hour",
         scoped=True,
         scope="experiments.public_workloads.table:make_workload_scope",
     ),
