@@ -16,8 +16,10 @@ from engine.explaining.decisions import EpisodeDecisions, decisions_of
 from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
+from engine.explaining.move_rules import MoveRules
 from engine.explaining.slack import slack_of
 from engine.explaining.stream_blocks import require_small_batch, stream_blocks
+from engine.graphs.constraints import Constraints
 from engine.graphs.grouping.nesting import SPLIT, SplitPlacement, devices_of_groups
 from engine.graphs.short_names import ShortNames
 from engine.placeto.kept_policy import KeptPolicy
@@ -31,6 +33,8 @@ from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import LowerBounds, lower_bounds
 from engine.simulator.streams.stream import Stream
 from engine.simulator.tables import first_of_each
+
+NO_CONSTRAINTS = Constraints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,24 @@ class Explanation:
 class Session:
     """Answers questions about placements of one graph on one cluster. Threads may share it. It loads no torch."""
 
-    def __init__(self, prepared: PreparedGraph, cluster: Cluster, *, drop_devices: bool = False) -> None:
-        """`drop_devices`: ignore the devices that the file fixes. Raises GraphError and CostError as a run does."""
+    def __init__(
+        self,
+        prepared: PreparedGraph,
+        cluster: Cluster,
+        *,
+        drop_devices: bool = False,
+        constraints: Constraints = NO_CONSTRAINTS,
+    ) -> None:
+        """`drop_devices`: ignore the devices that the file fixes; `constraints`: that moves keep beside the file's.
+
+        Raises GraphError, CostError and SettingsError as a run does.
+        """
         self.prepared, self.cluster = prepared, cluster
         graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
         self.allowed = allowed_devices(graph, costs, grouping, cluster, drop_pins=drop_devices)
         """[groups, devices] where each group may go"""
         self._drop_devices = drop_devices
+        self._rules = MoveRules(graph, grouping.group_of_op, cluster, constraints)
         self._by_group = Simulator(graph, costs, cluster, grouping.group_of_op)
         self._memory_bytes = cluster.usable_bytes
 
@@ -187,9 +202,15 @@ class Session:
         return placement.device_of_group.tolist(), placement.device_of_op[is_split].tolist()
 
     def require_moves_allowed(self, placement: GivenPlacement, moved: Sequence[int]) -> None:
-        """Raise PlacementError unless a run may put each of the groups `moved`, as a whole, where it is."""
+        """Raise PlacementError unless a run may put each of the groups `moved`, as a whole, where it is.
+
+        Also for a rule that the placement breaks, if some of its ops are in these groups.
+        """
         groups = self._groups(moved)
         self._require_groups_allowed(placement, groups[placement.device_of_group[groups] != SPLIT])
+        broken = self._rules.broken_by(placement.device_of_op, groups)
+        if broken:
+            raise PlacementError(broken, where="the move", field="placement")
 
     def require_allowed(self, placement: GivenPlacement) -> None:
         """Raise PlacementError unless a run could make the placement, or one that splits groups further.
@@ -300,6 +321,7 @@ class Session:
         asked = self._groups(range(self.prepared.grouping.group_count) if groups is None else groups)
         simulator, devices = self._simulated(placement)
         moves = self.allowed[asked] & (True if to is None else self._only(to, len(asked)))
+        moves &= self._rules.open_to(placement.device_of_op, [self._ops_of_group[group] for group in asked])
         return gains_of(simulator, devices, self._members(placement), asked, moves)
 
     def joint_gains(self, placement: GivenPlacement, groups: Sequence[int]) -> Gains:
@@ -314,6 +336,9 @@ class Session:
         members = self._members(placement)
         members[asked[0]] = np.unique(np.concatenate([members[group] for group in asked]))
         allowed = np.array([self.allowed[asked].all(axis=0)])
+        allowed &= self._rules.open_to(
+            placement.device_of_op, [np.concatenate([self._ops_of_group[group] for group in asked])]
+        )
         return gains_of(simulator, devices, members, asked[:1], allowed)
 
     def _groups(self, groups: Sequence[int]) -> NDArray[np.int64]:

@@ -212,6 +212,17 @@ test("moves that the server refuses are taken back, with its sentence", () => {
   assert.deepEqual([shown.trial, seen.words], [null, "a: its group may not go there."]);
 });
 
+test("a move that the server refuses leaves those before it", () => {
+  const { shown, seen } = page(initialState("done"), "episode-2");
+  shown.update(done);
+  shown.changeByHand((trial) => withMove(trial, [0], 0));
+  shown.changeByHand((trial) => withMove(trial, [1], 0));
+  shown.refuse("by hand 2", "a move: it breaks a rule.");
+  assert.deepEqual([shown.trial?.moves, seen.words], [[{ groups: [0], device: 0 }], "a move: it breaks a rule."]);
+  shown.refuse("by hand 3", "this one too.");
+  assert.deepEqual([shown.trial, seen.words], [null, "this one too."]);
+});
+
 test("moves that are too many for an address are a draft of this browser; without its storage leaving loses them", () => {
   const groups = 2000;
   const placement = Array.from({ length: groups }, () => 0);

@@ -36,5 +36,5 @@ def request_of(comparison: Comparison) -> api.ComparisonRequest:
         settings=comparison.settings_of_methods,
         drop_devices=comparison.drop_devices,
         stream=None if comparison.stream is None else api.Stream.from_json(comparison.stream),
-        constraints=api.Constraints.from_json(comparison.constraints or []),
+        constraints=comparison.rules,
     )

@@ -66,7 +66,7 @@ def request_from(
         start=start,
         pins=pins,
         stream=None if run.stream is None else api.Stream.from_json(run.stream),
-        constraints=api.Constraints.from_json(run.constraints or []),
+        constraints=run.rules,
     )
 
 

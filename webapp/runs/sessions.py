@@ -90,6 +90,8 @@ class OnACluster(Protocol):
     def cluster_value(self) -> api.Cluster: ...
     @property
     def drop_devices(self) -> bool: ...
+    @property
+    def rules(self) -> api.Constraints: ...
 
 
 def session_of(row: OnACluster) -> api.Session:
@@ -97,7 +99,8 @@ def session_of(row: OnACluster) -> api.Session:
     require_explainable(row.graph.op_count or 0)
 
     def make() -> api.Session:
-        return api.Session(prepared_of(row.graph), row.cluster_value, drop_devices=row.drop_devices)
+        prepared, cluster = prepared_of(row.graph), row.cluster_value
+        return api.Session(prepared, cluster, drop_devices=row.drop_devices, constraints=row.rules)
 
     return _warm.get(_key_of(row), make)
 
@@ -115,7 +118,7 @@ def blocks_of(graph: Graph) -> api.BlockView:
 
 
 def _key_of(row: OnACluster) -> Hashable:
-    return row.graph.id, row.graph.finished_at, to_text(row.cluster), row.drop_devices
+    return row.graph.id, row.graph.finished_at, to_text(row.cluster), row.drop_devices, row.rules
 
 
 def require_explainable(ops: int) -> None:

@@ -22,6 +22,11 @@ class WithCluster(models.Model):
         return api.parse_cluster(to_text(self.cluster))
 
     @property
+    def rules(self) -> api.Constraints:
+        """The rules that its placements keep beside those of the graph's file: none, where no column has them."""
+        return api.Constraints.from_json(getattr(self, "constraints", None) or [])
+
+    @property
     def cluster_words(self) -> str:
         """The cluster in a few words."""
         return cluster_words(self.cluster)

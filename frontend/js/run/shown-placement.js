@@ -46,6 +46,8 @@ export class ShownPlacement {
   #fixed = null;
   /** What was changed by hand; all of it may be undone. @type {Trial | null} */
   #history = null;
+  /** The same before its last change. @type {Trial | null} */
+  #before = null;
   /** The token of what was changed by hand; empty: nothing is. */
   #byHand = "";
   #quantity;
@@ -213,14 +215,14 @@ export class ShownPlacement {
   }
 
   /**
-   * The moves by hand cannot be made: show what they were made from, and say why.
+   * The last change by hand cannot be made: take it back, or all that an address asked for, and say why.
    *
    * @param {string} key of the placement that they made
    * @param {string} why
    */
   refuse(key, why) {
     if (this.trial && key === this.#keyByHand) {
-      this.discard();
+      this.#showByHand(this.#before);
       this.#listeners.onWait(why);
     }
   }
@@ -264,7 +266,7 @@ export class ShownPlacement {
     const before = this.#history ?? newTrial(base.placement);
     const after = change(before);
     if (after !== before) {
-      this.#showByHand(after);
+      this.#showByHand(after, before);
     }
   }
 
@@ -273,9 +275,13 @@ export class ShownPlacement {
     this.#showByHand(null);
   }
 
-  /** @param {Trial | null} trial */
-  #showByHand(trial) {
+  /**
+   * @param {Trial | null} trial
+   * @param {Trial | null} before what to go back to where the server refuses it
+   */
+  #showByHand(trial, before = null) {
     this.#history = trial;
+    this.#before = before;
     this.#byHand = trial?.moves.length ? tokenWithMoves(this.base?.token ?? "", trial.moves) : "";
     this.#waitNoMore();
     this.#player.pause();

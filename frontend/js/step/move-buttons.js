@@ -38,7 +38,8 @@ export function moveButtons(looks, current, gains, onMove, count = 1) {
 }
 
 /**
- * Write beside each device what the move there would change, as soon as it is known.
+ * Write beside each device what the move there would change, as soon as it is known. One that is not allowed can be
+ * tried: the server says why not.
  *
  * @param {readonly { device: number, target: HTMLElement, change: HTMLElement }[]} places where a move can go
  * @param {number} current device of the groups; −1 if they are on several
@@ -52,10 +53,8 @@ export function showChanges(places, current, gains) {
   }
   gains?.then(
     ({ nowUs, stepTimesUs, missingBytes }) => {
-      for (const { device, target, change } of others) {
-        const after = stepTimesUs[device];
-        target.setAttribute("aria-disabled", String(after === null));
-        setText(change, changeWords(nowUs, after, missingBytes[device]));
+      for (const { device, change } of others) {
+        setText(change, changeWords(nowUs, stepTimesUs[device], missingBytes[device]));
       }
     },
     () => others.forEach(({ change }) => setText(change, "")),

@@ -72,7 +72,8 @@ def stream_blocks(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it.
 
-    `moved`, optional, lists the groups that a person has moved: they have to be where a run may put them.
+    `moved`, optional, lists the groups that a person has moved: they have to be where a run may put them, and to keep
+    the run's constraints.
     """
     run = run_or_404(run_id)
     session = session_of(run)
