@@ -6,7 +6,8 @@ those first whose bound is the least. A bound is the time in which all devices t
 could be divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the
 best plan is left out. Where a division has few plans, all are judged. Else for each kind of
 replica a method of `engine.placers` finds placements of a stream; replicas that are alike share them. Micro-batches go
-where they end first. Plans are simulated whole, gradients and optimizer too, and judged by that.
+where they end first; with costs of any size, unlike replicas also take as many each, of sizes with which they end
+together. Plans are simulated whole, gradients and optimizer too, and judged by that.
 """
 
 import dataclasses
@@ -139,14 +140,16 @@ class PlanSearch:
         possible = [each for each in allowed if each is not None]
         if len(possible) < len(allowed):
             return
-        if not are_few(possible, micro_batches):
+        if are_few(possible, micro_batches):
+            for each in all_plans(self.simulator, devices, possible, candidate.micro_batch, micro_batches):
+                if each.bound_us >= self._best_us():
+                    break
+                self._judge(each.plan, found)
+        else:
             for plan in self._plans(candidate):
                 self._judge(plan, found)
-            return
-        for each in all_plans(self.simulator, devices, possible, candidate.micro_batch, micro_batches):
-            if each.bound_us >= self._best_us():
-                return
-            self._judge(each.plan, found)
+        for plan in self._uneven(candidate):
+            self._judge(plan, found)
 
     def _allowed(self, devices: tuple[int, ...], size: int) -> NDArray[np.bool_] | None:
         """[groups, devices] where each group may go in a replica on `devices`; None where one can go nowhere."""
@@ -240,14 +243,10 @@ class PlanSearch:
 
     def _plans(self, candidate: SizedDivision) -> Iterator[Plan]:
         """The plans of a candidate: its micro-batches where they end first, and one more or less where it is close."""
-        devices = devices_of(candidate.division, self._classes)
-        micro_batches = self._request.batch // candidate.micro_batch
-        nominal = max(1, micro_batches // len(devices))
-        placements = [self._placement(own, candidate.micro_batch, nominal) for own in devices]
-        if any(placement is None for placement in placements):
+        replicas, nominal = self._replicas(candidate)
+        if not replicas:
             return
-        found = [placement for placement in placements if placement is not None]
-        replicas = [Replica(own, placed, candidate.micro_batch, 1) for own, placed in zip(devices, found, strict=True)]
+        micro_batches = self._request.batch // candidate.micro_batch
         first_us, further_us = self._pace(replicas, nominal)
         shares = shares_of(first_us, further_us, micro_batches)
         yield self._with_shares(replicas, shares)
@@ -256,6 +255,37 @@ class PlanSearch:
             if not shares:
                 return
             yield self._with_shares(replicas, shares)
+
+    def _replicas(self, candidate: SizedDivision) -> tuple[list[Replica], int]:
+        """The replicas with the nominal number of micro-batches each, and this number; [] if one has no placement."""
+        devices = devices_of(candidate.division, self._classes)
+        nominal = max(1, self._request.batch // candidate.micro_batch // len(devices))
+        placements = [self._placement(own, candidate.micro_batch, nominal) for own in devices]
+        found = [placement for placement in placements if placement is not None]
+        if len(found) < len(devices):
+            return [], nominal
+        pairs = zip(devices, found, strict=True)
+        return [Replica(own, placed, candidate.micro_batch, nominal) for own, placed in pairs], nominal
+
+    def _uneven(self, candidate: SizedDivision) -> Iterator[Plan]:
+        """The same number of micro-batches for each replica, of sizes with which they end together.
+
+        None with one reading, from which only one size is known.
+        """
+        if len(self._model.readings) == 1 or len(set(candidate.division)) == 1:
+            return
+        replicas, count = self._replicas(candidate)
+        samples = self._request.batch // count
+        if not replicas or self._request.batch % count or samples < len(replicas):
+            return
+        size = candidate.micro_batch
+        doubled = [dataclasses.replace(each, micro_batch=2 * size) for each in replicas]
+        small_us = np.array([self._alone_us(replica, count) for replica in replicas])
+        of_sample_us = (np.array([self._alone_us(replica, count) for replica in doubled]) - small_us) / size
+        first_us = small_us - of_sample_us * (size - 1)
+        shares = shares_of(first_us.tolist(), of_sample_us.tolist(), samples)
+        pairs = zip(replicas, shares, strict=True)
+        yield Plan(tuple(dataclasses.replace(replica, micro_batch=share) for replica, share in pairs))
 
     def _pace(self, replicas: Sequence[Replica], nominal: int) -> tuple[list[float], list[float]]:
         """[replicas] the time of a first micro-batch, and of each further one, by batches of one and of `nominal`."""

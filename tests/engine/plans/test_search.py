@@ -6,7 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
+from engine.clusters.cluster import Contention
 from engine.errors import GraphError, InfeasibleError, SettingsError
+from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.plans import all_plans
 from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.plan import PlanRules
@@ -14,6 +16,7 @@ from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.simulated import PlanSimulator
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case, model_of_ops, one_gradient
+from tests.engine.simulator.cases import Op, cluster_of, graph_of
 
 CASES = 40
 RULES = PlanRules(Pipeline.ONE_F_ONE_B)
@@ -62,6 +65,27 @@ def test_a_plan_is_never_behind_its_starts() -> None:
     start = min(all_divided(model, cluster, batch), key=lambda plan: simulator.simulate(plan).batch_time_us)
     found = PlanSearch(model, PlanRequest(cluster, batch, RULES, seconds=1e-6)).run([start])
     assert found.best[0].batch_time_us == simulator.simulate(start).batch_time_us and found.not_reached > 0
+
+
+def test_the_faster_card_takes_larger_micro_batches() -> None:
+    """Two micro-batches each, of sizes with which a card of half the speed ends with the other."""
+    ops = [Op("f", (), 30.0), Op("b", ["f"], 60.0, (8,)), Op("u", ["b"], 1.0)]
+    graph, one = graph_of(ops)
+    graph = dataclasses.replace(graph, phase=np.array([FORWARD, BACKWARD, OPTIMIZER], np.uint8))
+    one = dataclasses.replace(one, kinds=("GPU", "CPU"), time_us=np.array([[30.0, 60.0, 1.0], [60.0, 120.0, 2.0]]))
+    three = dataclasses.replace(one, time_us=one.time_us * [3.0, 3.0, 1.0])
+    cluster = cluster_of(2, Contention.PAIR, bandwidth_bytes_per_us=1e4, latency_us=1.0, op_rest_us=0.0)
+    slow = dataclasses.replace(cluster.devices[1], kind="CPU")
+    cluster = dataclasses.replace(cluster, devices=(cluster.devices[0], slow))
+    search = PlanSearch(model_of_ops(graph, one, three), PlanRequest(cluster, 12, RULES, seconds=60))
+    (candidate,) = [each for each in search._candidates() if len(each.division) == 2 and each.micro_batch == 3]
+    (plan,) = search._uneven(candidate)
+    assert sorted((replica.devices, replica.micro_batch, replica.micro_batches) for replica in plan.replicas) == [
+        ((0,), 4, 2),
+        ((1,), 2, 2),
+    ]
+    best = search.run([plan]).best[0]
+    assert best.batch_time_us <= 8 * 90.0 + 2 * (1.0 + 4 / 1e4) + 2.0 + 1e-6
 
 
 def test_what_cannot_be_planned_is_refused() -> None:
