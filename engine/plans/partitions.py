@@ -1,11 +1,12 @@
 """The ways to divide a cluster's devices into replicas, up to the exchange of devices that are alike.
 
 All ways for up to `MOST_FREE` devices, with some of them left out or none. For more, what is regular: each class of
-devices that are alike forms replicas of one size or is left out, or classes share all replicas equally.
+devices that are alike forms replicas of one size or is left out, or classes share all replicas equally. Classes that
+look alike, such as the devices of equal hosts, form replicas of the same size.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,22 @@ def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
     )
 
 
-def divisions(sizes: ReplicaShape) -> list[Division]:
-    """The divisions of classes of these sizes, each once, those with the most devices first."""
-    found = set(_free(sizes) if sum(sizes) <= MOST_FREE else _regular(sizes))
+def families_of_classes(cluster: Cluster, classes: list[list[int]]) -> list[int]:
+    """[classes] the family of each: classes of as many devices of one kind, such as those of equal hosts."""
+    looks = [
+        (cluster.devices[members[0]].kind, cluster.devices[members[0]].usable_bytes, len(members))
+        for members in classes
+    ]
+    return [looks.index(look) for look in looks]
+
+
+def divisions(sizes: ReplicaShape, families: Sequence[int] = ()) -> list[Division]:
+    """The divisions of classes of these sizes, each once, those with the most devices first.
+
+    `families` is [classes]; without it each class is a family of its own.
+    """
+    of_classes = families or range(len(sizes))
+    found = set(_free(sizes) if sum(sizes) <= MOST_FREE else _regular(sizes, of_classes))
     return sorted(found, key=lambda division: (-sum(map(sum, division)), len(division), division))
 
 
@@ -69,13 +83,15 @@ def _free(sizes: ReplicaShape) -> Iterator[Division]:
     return (division for division in further(sizes, 0) if division)
 
 
-def _regular(sizes: ReplicaShape) -> Iterator[Division]:
-    """Divisions in which each class is used whole or left out."""
-    for used in itertools.product((False, True), repeat=len(sizes)):
-        kept = tuple(size * use for size, use in zip(sizes, used, strict=True))
-        if any(kept):
+def _regular(sizes: ReplicaShape, families: Sequence[int]) -> Iterator[Division]:
+    """Divisions in which each class is used whole or left out, the first ones of a family first."""
+    members = [[index for index, own in enumerate(families) if own == each] for each in sorted(set(families))]
+    for counts in itertools.product(*(range(len(family) + 1) for family in members)):
+        used = [family[:count] for family, count in zip(members, counts, strict=True) if count]
+        if used:
+            kept = tuple(size * any(index in family for family in used) for index, size in enumerate(sizes))
             yield from _of_equal_replicas(kept)
-            yield from _of_classes_alone(kept)
+            yield from _of_families_alone(kept, used)
 
 
 def _of_equal_replicas(sizes: ReplicaShape) -> Iterator[Division]:
@@ -84,14 +100,16 @@ def _of_equal_replicas(sizes: ReplicaShape) -> Iterator[Division]:
             yield (tuple(size // count for size in sizes),) * count
 
 
-def _of_classes_alone(sizes: ReplicaShape) -> Iterator[Division]:
-    choices = []
-    for index, size in enumerate(sizes):
-        if size:
-            each = [tuple(width * (other == index) for other in range(len(sizes))) for width in _divisors(size)]
-            choices.append([(shape,) * (size // sum(shape)) for shape in each])
-    for division in itertools.product(*choices):
-        yield tuple(sorted(itertools.chain.from_iterable(division)))
+def _of_families_alone(sizes: ReplicaShape, used: list[list[int]]) -> Iterator[Division]:
+    """Each class forms replicas of its own, as large in all classes of a family."""
+    for widths in itertools.product(*(_divisors(sizes[family[0]]) for family in used)):
+        shapes = [
+            tuple(width * (other == index) for other in range(len(sizes)))
+            for family, width in zip(used, widths, strict=True)
+            for index in family
+            for _ in range(sizes[index] // width)
+        ]
+        yield tuple(sorted(shapes))
 
 
 def _divisors(number: int) -> list[int]:

@@ -2,12 +2,12 @@
 
 It begins with the plans that it is given, and is never behind them. Then it goes through the divisions of the devices
 into replicas and the sizes of micro-batches: first those of single devices, which need no placement, then the others,
-those first whose bound is the least. A bound is the time in which all devices together could run the batch if every op
-could be divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the
-best plan is left out. Where a division has few plans, all are judged. Else for each kind of
-replica a method of `engine.placers` finds placements of a stream; replicas that are alike share them. Micro-batches go
-where they end first; with costs of any size, unlike replicas also take as many each, of sizes with which they end
-together. Plans are simulated whole, gradients and optimizer too, and judged by that.
+in the order of an estimate. A bound is the time in which all devices together could run the batch if every op could be
+divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the best plan
+is left out. Where a division has few plans, all are judged. Else for each kind of replica a method of `engine.placers`
+finds placements of a stream; replicas that are alike share them. Micro-batches go where they end first; with costs of
+any size, unlike replicas also take as many each, of sizes with which they end together. Plans are simulated whole,
+gradients and optimizer too, and judged by that.
 """
 
 import dataclasses
@@ -23,7 +23,8 @@ from engine.errors import InfeasibleError, PlacetoError, SettingsError
 from engine.graphs.grouping.nesting import Levels
 from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
-from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions
+from engine.plans.gradients import given_to_optimizer
+from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions, families_of_classes
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
@@ -70,8 +71,8 @@ class PlanRequest:
 class SizedDivision:
     """A division with one size of micro-batch."""
 
-    bound_us: float
-    """no plan of it has a shorter batch"""
+    estimate_us: float
+    """the time of its batch if all its devices worked without a break, each at its own speed, and then one ring"""
     division: Division
     micro_batch: int
 
@@ -93,7 +94,7 @@ class FoundPlans:
 
 def _rank(candidate: SizedDivision) -> tuple[bool, float, int]:
     has_pipelines = any(sum(shape) > 1 for shape in candidate.division)
-    return has_pipelines, candidate.bound_us, -candidate.micro_batch
+    return has_pipelines, candidate.estimate_us, -candidate.micro_batch
 
 
 class PlanSearch:
@@ -107,6 +108,10 @@ class PlanSearch:
         self._placements: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
         self._allowed_on: dict[tuple[object, ...], NDArray[np.bool_] | None] = {}
         self._bounds: dict[tuple[object, ...], float] = {}
+        given = given_to_optimizer(model.prepared.graph, model.prepared.costs)
+        self._gradient_bytes = int(given.bytes[given.is_gradient].sum())
+        self._ring_of_division: dict[Division, float] = {}
+        self._works: dict[int, NDArray[np.float64]] = {}
         self._of_division: dict[Division, SimulatedPlan] = {}
         self._began = 0.0
 
@@ -117,10 +122,10 @@ class PlanSearch:
         for plan in starts:
             self._judge(plan, found)
         for candidate in sorted(self._candidates(), key=_rank):
-            if candidate.bound_us >= self._best_us():
-                found.left_out += 1
-            elif self._left_seconds() <= 0 and self._of_division:
+            if self._left_seconds() <= 0 and self._of_division:
                 found.not_reached += 1
+            elif self._bound_us(candidate) >= self._best_us():
+                found.left_out += 1
             else:
                 self._search(candidate, found)
         found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
@@ -148,8 +153,9 @@ class PlanSearch:
         else:
             for plan in self._plans(candidate):
                 self._judge(plan, found)
-        for plan in self._uneven(candidate):
-            self._judge(plan, found)
+        if self._left_seconds() > 0:
+            for plan in self._uneven(candidate):
+                self._judge(plan, found)
 
     def _allowed(self, devices: tuple[int, ...], size: int) -> NDArray[np.bool_] | None:
         """[groups, devices] where each group may go in a replica on `devices`; None where one can go nowhere."""
@@ -218,16 +224,39 @@ class PlanSearch:
             read = " or ".join(map(str, self._model.samples))
             what = f"a batch of {self._request.batch} samples cannot be divided into micro-batches of {read}"
             raise SettingsError(what, where="batch", allowed="a multiple, or a second reading", field="batch")
-        for division in divisions(tuple(map(len, self._classes))):
+        families = families_of_classes(self._cluster, self._classes)
+        for division in divisions(tuple(map(len, self._classes)), families):
             for size in sizes:
                 micro_batches = self._request.batch // size
                 if micro_batches >= len(division):
-                    yield SizedDivision(self._bound_us(division, size, micro_batches), division, size)
+                    yield SizedDivision(self._estimate_us(division, size, micro_batches), division, size)
 
-    def _bound_us(self, division: Division, size: int, micro_batches: int) -> float:
-        """The time of a batch if replicas ran without a break and took any fraction of it."""
-        bounds_us = np.array([self._period_bound_us(own, size) for own in devices_of(division, self._classes)])
-        return float(micro_batches / np.sum(1.0 / np.maximum(bounds_us, SHORTEST_US)))
+    def _estimate_us(self, division: Division, size: int, micro_batches: int) -> float:
+        used = np.sum(division, axis=0)
+        passes_us = micro_batches / np.sum(used / np.maximum(self._work_us(size), SHORTEST_US))
+        return float(passes_us) + self._ring_us(division)
+
+    def _ring_us(self, division: Division) -> float:
+        """The time of a ring through the replicas for one device's part of the gradients."""
+        if division not in self._ring_of_division:
+            members = [devices[0] for devices in devices_of(division, self._classes)]
+            part_bytes = self._gradient_bytes // min(map(sum, division))
+            self._ring_of_division[division] = self.simulator.collectives.all_reduce_us(members, part_bytes)
+        return self._ring_of_division[division]
+
+    def _work_us(self, size: int) -> NDArray[np.float64]:
+        """[classes] the time of a micro-batch's ops on a device of each."""
+        if size not in self._works:
+            devices = [self._cluster.devices[members[0]] for members in self._classes]
+            self._works[size] = np.nansum(self._model.costs(size).time_on_devices(devices), axis=1)
+        return self._works[size]
+
+    def _bound_us(self, candidate: SizedDivision) -> float:
+        """A time that no batch of the candidate beats: replicas without a break, which take any fraction of it."""
+        devices = devices_of(candidate.division, self._classes)
+        bounds_us = np.array([self._period_bound_us(own, candidate.micro_batch) for own in devices])
+        rate = np.sum(1.0 / np.maximum(bounds_us, SHORTEST_US))
+        return float(self._request.batch / candidate.micro_batch / rate)
 
     def _period_bound_us(self, devices: tuple[int, ...], size: int) -> float:
         part = part_of_cluster(self._cluster, np.array(devices))

@@ -71,7 +71,7 @@ class PlanSimulator:
 
     def __init__(self, model: ModelByBatch, cluster: Cluster, rules: PlanRules) -> None:
         self.model, self.cluster, self.rules = model, cluster, rules
-        self._collectives = Collectives(cluster, rules.algorithm)
+        self.collectives = Collectives(cluster, rules.algorithm)
         self._simulators: dict[tuple[object, ...], Simulator] = {}
         self._replicas: dict[tuple[object, ...], SimulatedReplica] = {}
         self._given: Given | None = None
@@ -158,8 +158,8 @@ class PlanSimulator:
 
     def _collective_us(self, bucket: Bucket) -> float:
         if self.rules.shards_optimizer:
-            return self._collectives.reduce_scatter_us(bucket.members, bucket.total_bytes)
-        return self._collectives.all_reduce_us(bucket.members, bucket.total_bytes)
+            return self.collectives.reduce_scatter_us(bucket.members, bucket.total_bytes)
+        return self.collectives.all_reduce_us(bucket.members, bucket.total_bytes)
 
     def _updated(
         self, replica: Replica, simulated: SimulatedReplica, ready_us: NDArray[np.float64], replicas: int
@@ -181,7 +181,7 @@ class PlanSimulator:
             total_bytes[members] = total_bytes.get(members, 0) + each.bucket.total_bytes
         for members, of_members in total_bytes.items():
             start_us = end_us[[*members]].max()
-            end_us[[*members]] = start_us + self._collectives.reduce_scatter_us(members, of_members)
+            end_us[[*members]] = start_us + self.collectives.reduce_scatter_us(members, of_members)
 
 
 def alike(cluster: Cluster) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.clusters.parsing import parse_cluster
-from engine.plans.partitions import classes_of_devices, devices_of, divisions
+from engine.plans.partitions import classes_of_devices, devices_of, divisions, families_of_classes
 from engine.plans.shares import shares_of
 from tests.engine.plans.drawn_plans import all_divisions
 
@@ -30,6 +30,20 @@ def test_many_devices_are_divided_regularly() -> None:
     assert len(found) < 100 and len(divisions((64,))) <= 7
     for division in found:
         assert np.all(np.sum(division, axis=0) <= (8, 4))
+
+
+def test_equal_hosts_are_divided_alike() -> None:
+    """Sixteen hosts of four cards, of two kinds: hundreds of divisions, not millions."""
+    cluster = parse_cluster("32xRTX4090+32xRTX3090")
+    classes = classes_of_devices(cluster)
+    families = families_of_classes(cluster, classes)
+    assert len(classes) == 16 and len(set(families)) == 2
+    found = divisions(tuple(map(len, classes)), families)
+    whole_hosts = tuple(sorted(tuple(4 * (index == own) for index in range(16)) for own in range(16)))
+    assert whole_hosts in found and ((4, *[0] * 15),) in found and len(found) < 1000
+    for division in found:
+        widths = [{shape[index] for shape in division if shape[index]} for index in range(16)]
+        assert all(len(of_class) <= 1 for of_class in widths)
 
 
 def test_devices_are_given_to_one_replica_each() -> None:
