@@ -8,6 +8,7 @@ from pathlib import Path
 from engine import api
 from engine.cli import Commands
 from engine.cli.graph_arguments import add_graph, add_seed, cluster_of, prepared_graph, print_progress
+from engine.cli.reading_arguments import reading_options
 from engine.errors import SettingsError
 from engine.files.destinations import require_writable
 
@@ -62,7 +63,9 @@ def _plan(parsed: argparse.Namespace) -> int:
     pipeline = api.usual_pipeline(first.graph) if parsed.pipeline is None else api.pipeline_of(parsed.pipeline)
     recompute = api.Recompute.NONE if parsed.recompute is None else api.recompute_of(parsed.recompute)
     rules = api.PlanRules(pipeline, recompute, parsed.shard_optimizer, api.Algorithm(parsed.all_reduce))
-    request = api.PlanRequest(cluster, parsed.batch, rules, parsed.seconds, parsed.seed)
+    request = api.PlanRequest(
+        cluster, parsed.batch, rules, parsed.seconds, parsed.seed, drop_devices=parsed.drop_devices
+    )
     report = api.plan(model, request, lambda line: print(line, file=sys.stderr))
     if parsed.report is not None:
         parsed.report.write_text(json.dumps(report, indent=1) + "\n")
@@ -74,4 +77,5 @@ def _second(parsed: argparse.Namespace) -> api.PreparedGraph:
     """The second reading. Raises SettingsError for the file of the first one."""
     if parsed.second.absolute() == parsed.graph.absolute():
         raise SettingsError("both are one file", where="--second", allowed="a reading at another batch")
-    return api.prepare(parsed.second, api.suffix_of(parsed.second.name), print_progress, api.Limits(), parsed.groups)
+    suffix, options = api.suffix_of(parsed.second.name), reading_options(parsed)
+    return api.prepare(parsed.second, suffix, print_progress, api.Limits(), parsed.groups, options=options)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs.costs import Costs
-from engine.graphs.graph import BACKWARD, CONTROL, OPTIMIZER, ComputationGraph
+from engine.graphs.graph import BACKWARD, ComputationGraph
+from engine.simulator.tables import flow_bytes, late_ops
 
 BUCKET_BYTES = 25 * 2**20
 
@@ -35,18 +36,16 @@ class Given:
 
 def given_to_optimizer(graph: ComputationGraph, costs: Costs) -> Given:
     """What the optimizer of `graph` is given; nothing where the graph says no phases."""
-    phase = graph.phase if len(graph.phase) else np.zeros(graph.op_count, np.uint8)
-    crosses = (phase[graph.edge_target] == OPTIMIZER) & (phase[graph.edge_source] != OPTIMIZER)
+    is_late = late_ops(graph, costs)
+    crosses = is_late[graph.edge_target] & ~is_late[graph.edge_source]
     edges = np.flatnonzero(crosses & (costs.trips_of_op()[graph.edge_source] > 0))
     pairs = np.stack((graph.edge_source[edges], graph.edge_output[edges]), axis=1).reshape(-1, 2)
     (op, output), index = _distinct(pairs)
     given_of_edge = np.full(graph.edge_count, -1, np.int64)
     given_of_edge[edges] = index
-    place = costs.output_offset[op] + np.maximum(output, 0)
-    has_bytes = output != CONTROL
-    sizes = np.zeros(len(op), np.int64)
-    sizes[has_bytes] = costs.output_bytes[place[has_bytes]]
-    return Given(op, output, sizes, has_bytes & (phase[op] == BACKWARD) & (sizes > 0), given_of_edge)
+    sizes = flow_bytes(costs, op.astype(np.int64), output.astype(np.int64))
+    is_gradient = (sizes > 0) & (graph.phase[op] == BACKWARD)
+    return Given(op, output, sizes, is_gradient, given_of_edge)
 
 
 def _distinct(pairs: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.graphs.graph import CONTROL, OPTIMIZER, ComputationGraph
+from engine.graphs.graph import ComputationGraph
 from engine.graphs.ordering import levels
 from engine.plans.gradients import Given
+from engine.simulator.tables import flow_bytes, late_ops
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,7 @@ class OptimizerOps:
 
 def optimizer_ops(graph: ComputationGraph, costs: Costs, given: Given) -> OptimizerOps:
     """What the end of a batch runs of `graph`."""
-    phase = graph.phase if len(graph.phase) else np.zeros(graph.op_count, np.uint8)
-    is_late = (phase == OPTIMIZER) & (costs.trips_of_op() > 0)
+    is_late = late_ops(graph, costs)
     inside = np.flatnonzero(is_late[graph.edge_source] & is_late[graph.edge_target])
     ends = np.stack((graph.edge_source[inside], graph.edge_target[inside]), axis=1)
     depth = levels(ends, graph.op_count)[graph.edge_target[inside]] if len(inside) else np.empty(0, np.int64)
@@ -105,8 +105,6 @@ def _moves_us(
     """[edges] the time on a link; 0 between ops of one device."""
     source, output = graph.edge_source[edges], graph.edge_output[edges]
     of_source, of_target = device_of_op[source], device_of_op[graph.edge_target[edges]]
-    has_bytes = output != CONTROL
-    sizes = np.zeros(len(edges))
-    sizes[has_bytes] = costs.output_bytes[costs.output_offset[source[has_bytes]] + output[has_bytes]]
+    sizes = flow_bytes(costs, source.astype(np.int64), output.astype(np.int64))
     moves_us = cluster.latency_us[of_source, of_target] + sizes / cluster.bandwidth_bytes_per_us[of_source, of_target]
     return np.where(of_source == of_target, 0.0, moves_us)

@@ -12,7 +12,6 @@ from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.simulated import SimulatedPlan
 from engine.plans.usual import WORDS, usual_plans
 
-US_IN_A_SECOND = 1e6
 FORMAT = 1
 """of the JSON"""
 
@@ -50,10 +49,9 @@ def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], 
 def plan_to_json(model: ModelByBatch, simulated: SimulatedPlan) -> dict[str, Json]:
     """One plan with what was simulated of it."""
     plan = simulated.plan
-    rate = plan.samples * US_IN_A_SECOND / simulated.batch_time_us if simulated.batch_time_us > 0 else None
     return {
         "batch_time_us": simulated.batch_time_us,
-        "samples_per_second": rate,
+        "samples_per_second": simulated.samples_per_second,
         "peak_bytes": simulated.peak_bytes.tolist(),
         "end_us": simulated.end_us.tolist(),
         "replicas": [replica.to_json() for replica in plan.replicas],
@@ -83,7 +81,8 @@ def plan_lines(report: Mapping[str, Any]) -> list[str]:
 
 def _rate(plan: Mapping[str, Any]) -> str:
     most = max(plan["peak_bytes"]) / 2**30
-    return f"{plan['samples_per_second']:9.4g} samples a second, {most:6.2f} GiB at most"
+    rate = plan["samples_per_second"]
+    return f"{'any' if rate is None else f'{rate:.4g}':>9} samples a second, {most:6.2f} GiB at most"
 
 
 def _replica(row: Mapping[str, Any], names: list[str]) -> str:
@@ -95,5 +94,7 @@ def _usual_line(words: str, plan: Mapping[str, Any] | None, best: Mapping[str, A
     """A usual plan beside the best one."""
     if plan is None:
         return f"{'-':>9} {words}: cannot be made, or does not fit in memory"
+    if not best["batch_time_us"]:
+        return f"{_rate(plan)}  {words}"
     ahead = plan["batch_time_us"] / best["batch_time_us"] - 1
     return f"{_rate(plan)}  {words}; the first plan above has {100 * ahead:.1f} % more"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.errors import InfeasibleError, PlacetoError, SettingsError
 from engine.graphs.grouping.nesting import Levels
+from engine.number_words import counted, time_words
 from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
@@ -59,6 +60,8 @@ class PlanRequest:
     seed: int = 0
     method: str = "auto"
     """finds the placements of a replica's stream"""
+    drop_devices: bool = False
+    """whether to ignore the devices that the file fixes"""
 
     def __post_init__(self) -> None:
         if self.batch < 1:
@@ -101,6 +104,10 @@ class PlanSearch:
     """One search; `run` may be called once."""
 
     def __init__(self, model: ModelByBatch, request: PlanRequest, say: Callable[[str], None] = lambda _: None) -> None:
+        """Raises SettingsError for a graph with constraints, which plans do not keep."""
+        if model.prepared.graph.constraints:
+            what, allowed = "plans do not keep the constraints of a file", "a file without constraints"
+            raise SettingsError(what, where=model.prepared.graph.name, allowed=allowed)
         self._model, self._request, self._say = model, request, say
         self._cluster = request.cluster
         self.simulator = PlanSimulator(model, request.cluster, request.rules)
@@ -178,6 +185,7 @@ class PlanSearch:
             self._request.method,
             Budget(EVALUATIONS, seconds),
             self._request.seed,
+            drop_devices=self._request.drop_devices,
             baselines=(),
             robustness=False,
             stream=self._request.rules.stream(nominal),
@@ -198,8 +206,7 @@ class PlanSearch:
         before = self._of_division.get(division)
         if before is None or simulated.batch_time_us < before.batch_time_us:
             if simulated.batch_time_us < self._best_us():
-                rate = plan.samples / simulated.batch_time_us * 1e6
-                self._say(f"{len(plan.replicas)} replicas: {rate:.4g} samples a second")
+                self._say(f"{counted(len(plan.replicas), 'replica')}: a batch in {time_words(simulated.batch_time_us)}")
             self._of_division[division] = simulated
 
     def _division_of(self, plan: Plan) -> Division:

@@ -24,6 +24,7 @@ from engine.plans.optimizer_tail import OptimizerOps, optimizer_ops, updated_us
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.simulator import Simulator
 from engine.simulator.streams.batch import SimulatedBatch
+from engine.simulator.streams.figures import US_IN_A_SECOND
 
 BUSY_WITH_TRANSFERS = (Contention.SENDER, Contention.HOST)
 
@@ -64,6 +65,11 @@ class SimulatedPlan:
     """in the order in which they begin"""
     end_us: NDArray[np.float64]
     """[devices of the cluster] when each has ended; 0 for one that has no part"""
+
+    @property
+    def samples_per_second(self) -> float | None:
+        """None where the batch takes no time."""
+        return self.plan.samples * US_IN_A_SECOND / self.batch_time_us if self.batch_time_us > 0 else None
 
 
 class PlanSimulator:

@@ -73,7 +73,15 @@ def _of_equal_layers(model: ModelByBatch, request: PlanRequest, size: int) -> ND
     """[groups] the rule's placement; None where it cannot be made."""
     prepared = dataclasses.replace(model.prepared, costs=model.costs(size), levels=Levels())
     stream = request.rules.stream(request.batch // size)
-    asked = RunRequest(request.cluster, "even_layers", Budget(1), request.seed, baselines=(), stream=stream)
+    asked = RunRequest(
+        request.cluster,
+        "even_layers",
+        Budget(1),
+        request.seed,
+        drop_devices=request.drop_devices,
+        baselines=(),
+        stream=stream,
+    )
     try:
         problem = RunProblem(prepared, asked, lambda _: None, None).problem
         make_placer("even_layers", {}).place(problem, np.random.default_rng(request.seed), lambda: False)

@@ -184,7 +184,7 @@ class _Flat:
         self.flow_of_entry = np.cumsum(new_flow) - 1
         self.flow_source, flow_output = self.source[self.entries[new_flow]], output[self.entries[new_flow]]
         self.flow_size = np.bincount(self.flow_of_entry, minlength=len(flow_output))
-        self.flow_bytes = _flow_bytes(costs, ops[self.flow_source], flow_output)
+        self.flow_bytes = flow_bytes(costs, ops[self.flow_source], flow_output)
         self.has_trips = bool((costs.trips_of_op() != 1).any())
         self.has_rests = bool((costs.rests_of_op() != 1).any())
         self.edge_trips = trips_of_edges(graph, costs.trips_of_op())
@@ -363,7 +363,7 @@ def first_of_each(owner: NDArray[np.integer], owners: int) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner, minlength=owners))))
 
 
-def _flow_bytes(costs: Costs, flow_source: NDArray[np.int64], flow_output: NDArray[np.int64]) -> NDArray[np.int64]:
+def flow_bytes(costs: Costs, flow_source: NDArray[np.int64], flow_output: NDArray[np.int64]) -> NDArray[np.int64]:
     """[flows] bytes of the output of `flow_source`, an op of the graph; a control signal has none."""
     data = flow_output != CONTROL
     result = np.zeros(len(flow_source), dtype=np.int64)

@@ -102,6 +102,11 @@ def test_what_cannot_be_planned_is_refused() -> None:
     only = ModelByBatch(model.readings[1:], (3,))
     with pytest.raises(SettingsError, match="cannot be divided into micro-batches of 3"):
         PlanSearch(only, PlanRequest(cluster, 4, RULES)).run()
+    ruled = dataclasses.replace(model.prepared.graph, constraints=("apart forward backward",))
+    with pytest.raises(SettingsError, match="plans do not keep the constraints of a file"):
+        PlanSearch(
+            ModelByBatch((dataclasses.replace(model.prepared, graph=ruled),), (1,)), PlanRequest(cluster, 4, RULES)
+        )
     with pytest.raises(SettingsError, match="0 samples"):
         PlanRequest(cluster, 0, RULES)
     with pytest.raises(SettingsError, match="0 seconds"):
