@@ -290,6 +290,14 @@ class Simulator:
         possible = self._possible(placement)
         return self._batch_simulator(possible).batch(possible)
 
+    def routed_batch(self, routes: NDArray[np.int32]) -> SimulatedBatch:
+        """Simulate a batch whose micro-batch m has the placement `routes` [routes, groups] of m mod routes.
+
+        They differ in devices that take turns alone; the optimizer does not run. Raises as `evaluate` does.
+        """
+        possible = np.stack([self._possible(placement) for placement in routes])
+        return self._batch_simulator(possible[0]).routed(possible)
+
     def batch_and_memory(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, BatchMemory]:
         """Simulate a batch as `batch` does, and find what the devices hold over it. Raises as `evaluate` does."""
         possible = self._possible(placement)

@@ -330,6 +330,7 @@ def _stream_state(tables: Tables, cluster: Cluster, micro_batches: int, channels
         next_move=np.zeros(2 * micro_batches * entries, np.uint32),
         woken=np.zeros(devices * has_blocks, np.uint32),
         woken_count=np.zeros(1 * has_blocks, np.int64),
+        first_micro=np.zeros(0, np.uint32),
         channel_micro=np.zeros(channels * has_blocks, np.uint32),
         arrived_us=np.zeros(micro_batches * entries),
         level_of_op=np.zeros(ops, np.int32),

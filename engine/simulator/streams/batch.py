@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
-from engine.files.compiled import borrowed, compiled
+from engine.files.compiled import borrowed, compiled, inlined
 from engine.graphs.graph import OPTIMIZER, ComputationGraph
 from engine.simulator.records import Scratch, Tables, borrow_scratch, borrow_tables, of_micro_batch, records_of
 from engine.simulator.step_state import place_ops, reset_buffers, reset_devices
@@ -18,6 +18,7 @@ from engine.simulator.streams.again import runs_again
 from engine.simulator.streams.blocks import reset_blocks
 from engine.simulator.streams.loop import run_stream
 from engine.simulator.streams.recompute import with_recomputed
+from engine.simulator.streams.routes import devices_of_stages, first_micros, spread_levels
 from engine.simulator.streams.schedule import Schedule, schedule_of
 from engine.simulator.streams.stages import NO_STAGE, Stages, stages_of
 from engine.simulator.streams.state import BLOCK
@@ -41,11 +42,13 @@ class SimulatedBatch:
     again: NDArray[np.int64]
     """[ops behind the others] the op that each is a second time"""
     device_of_op: NDArray[np.int32]
-    """[ops] of `graph`"""
+    """[ops] of `graph`; on the first route"""
+    routes: NDArray[np.int32]
+    """[routes, ops] of `graph`: micro-batch m runs on the devices of route m mod routes"""
     stage_of_op: NDArray[np.int64]
     """[ops] of `graph`; `NO_STAGE` for ops of the optimizer and those that are not executed"""
     start_us: NDArray[np.float64]
-    """[micro-batches, ops] of `graph`; those of the optimizer start in the last one"""
+    """[micro-batches, ops] of `graph`; those of the optimizer start in the last one, or never with several routes"""
     end_us: NDArray[np.float64]
     """[micro-batches, ops] of `graph`"""
 
@@ -102,7 +105,8 @@ class BatchSimulator:
         scratch = self._new_scratch()
 
         def run() -> float:
-            return _simulate_batch(self._tables, self._with_blocks(scratch, stages, schedule, device), placement)
+            own = self._with_blocks(scratch, stages, schedule, device[np.newaxis])
+            return _simulate_batch(self._tables, own, placement[np.newaxis])
 
         return run
 
@@ -111,35 +115,43 @@ class BatchSimulator:
 
     def batch(self, placement: NDArray[np.int32]) -> SimulatedBatch:
         """Simulate a batch of `placement` [groups], whose ops all have a time on their devices."""
-        batch, scratch = self._simulated(placement)
+        return self.routed(placement[np.newaxis])
+
+    def routed(self, routes: NDArray[np.int32]) -> SimulatedBatch:
+        """Simulate a batch whose micro-batch m has the placement `routes` [routes, groups] of m mod routes.
+
+        They differ in devices that take turns alone, see routes.py.
+        """
+        batch, scratch = self._simulated(routes)
         self._scratches.append(scratch)
         return batch
 
     def batch_and_sends(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, BatchSends]:
         """Simulate a batch as `batch` does, and keep when its transfers are."""
-        batch, scratch = self._simulated(placement)
+        batch, scratch = self._simulated(placement[np.newaxis])
         sends = self._sends(scratch)
         self._scratches.append(scratch)
         return batch, sends
 
-    def _simulated(self, placement: NDArray[np.int32]) -> tuple[SimulatedBatch, Scratch]:
-        """A batch of `placement` [groups], and the scratch in which it was simulated."""
+    def _simulated(self, routes: NDArray[np.int32]) -> tuple[SimulatedBatch, Scratch]:
+        """A batch of `routes` [routes, groups], and the scratch in which it was simulated."""
         tables, micro_batches = self._tables, self._stream.micro_batches
-        device = placement[tables.placed_ops.group]
-        stages = stages_of(tables, device)
-        schedule = schedule_of(stages, self._stream)
+        device = routes[:, tables.placed_ops.group]
+        stages = stages_of(tables, device[0])
+        devices = devices_of_stages(stages, device)
+        schedule = schedule_of(spread_levels(stages, devices), self._stream, devices)
         try:
             kept = self._scratches.pop()
         except IndexError:
             kept = self._new_scratch()
         scratch = self._with_blocks(kept, stages, schedule, device)
-        batch_us = _simulate_batch(tables, scratch, placement)
+        batch_us = _simulate_batch(tables, scratch, routes)
         ops, order = len(tables.placed_ops), self._numbering.ops
-        start_us, time_us = np.empty((micro_batches, ops)), np.empty(ops)
+        start_us, time_us = np.empty((micro_batches, ops)), np.empty((micro_batches, ops))
         start_us[:, order] = scratch.start_us.reshape(micro_batches, ops)
-        time_us[order] = scratch.ops.time_us[:ops]
-        device_of_op, stage_of_op = np.empty(ops, np.int32), np.empty(ops, np.int64)
-        device_of_op[order], stage_of_op[order] = device, stages.stage_of_op
+        time_us[:, order] = scratch.ops.time_us.reshape(micro_batches, ops)
+        routes_of_ops, stage_of_op = np.empty((len(routes), ops), np.int32), np.empty(ops, np.int64)
+        routes_of_ops[:, order], stage_of_op[order] = device, stages.stage_of_op
         batch = SimulatedBatch(
             batch_time_us=batch_us,
             peak_bytes=scratch.devices.peak_bytes.copy(),
@@ -148,7 +160,8 @@ class BatchSimulator:
             graph=self._graph,
             costs=self._costs,
             again=self._again,
-            device_of_op=device_of_op,
+            device_of_op=routes_of_ops[0],
+            routes=routes_of_ops,
             stage_of_op=stage_of_op,
             start_us=start_us,
             end_us=start_us + time_us,
@@ -170,8 +183,9 @@ class BatchSimulator:
         )
         return BatchSends(sent_us, arrived_us)
 
-    def _with_blocks(self, scratch: Scratch, stages: Stages, schedule: Schedule, device: NDArray[np.int32]) -> Scratch:
-        """`scratch` with the blocks of a placement; behind those of each device comes one of its late ops."""
+    def _with_blocks(self, scratch: Scratch, stages: Stages, schedule: Schedule, routes: NDArray[np.int32]) -> Scratch:
+        """`scratch` with the blocks of `routes` [routes, ops]; on one, each device's late ops are the block behind."""
+        device, has_routes = routes[0], len(routes) > 1
         tables, micro_batches, devices = self._tables, self._stream.micro_batches, self._cluster.device_count
         counts = np.bincount(schedule.device, minlength=devices)
         first = np.concatenate(([0], np.cumsum(counts + 1)))
@@ -189,25 +203,44 @@ class BatchSimulator:
         block_of[len(stages) + np.arange(devices)] = last[:, None]
         stage_of_op = np.where(is_late, len(stages) + device, np.maximum(stages.stage_of_op, 0))
         state = scratch.stream._replace(
-            blocks=blocks, block_of=block_of.ravel(), stage_of_op=stage_of_op.astype(np.uint32)
+            blocks=blocks,
+            block_of=block_of.ravel(),
+            stage_of_op=stage_of_op.astype(np.uint32),
+            first_micro=first_micros(routes, devices) if has_routes else np.zeros(0, np.uint32),
         )
-        state.turns.current, state.turns.beyond = first[:-1], first[1:]
+        state.turns.current, state.turns.beyond = first[:-1], first[1:] - has_routes
         return scratch._replace(stream=state)
 
 
 @compiled
-def _simulate_batch(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
+def _simulate_batch(tables: Tables, scratch: Scratch, routes: NDArray[np.int32]) -> float:
     """The time of a batch in µs, whose blocks are in `scratch`; peaks and times are there too."""
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
     ops = len(tables.placed_ops)
     reset_devices(scratch)
     first = of_micro_batch(tables, scratch, 0)
-    place_ops(tables, first, borrowed(placement), False)
+    place_ops(tables, first, borrowed(routes[0]), False)
+    for route in range(1, len(routes)):
+        _place_turns(tables, scratch, routes, route)
     for micro in range(len(scratch.ops) // ops):
         own = of_micro_batch(tables, scratch, micro)
         reset_buffers(tables, own)
         for op in range(ops):
-            own.ops[op].device, own.ops[op].pending = first.ops[op].device, tables.placed_ops[op].in_degree
-            own.ops[op].time_us = first.ops[op].time_us
+            device = routes[micro % len(routes), tables.placed_ops[op].group]
+            own.ops[op].device, own.ops[op].pending = device, tables.placed_ops[op].in_degree
+            own.ops[op].time_us = tables.time_us[scratch.devices[device].kind, op]
     reset_blocks(scratch)
     return run_stream(tables, scratch, False, np.inf)
+
+
+@inlined
+def _place_turns(tables: Tables, scratch: Scratch, routes: NDArray[np.int32], route: int) -> None:
+    """Hold persistent bytes on the devices that `route` has and no route before."""
+    for op in range(len(tables.placed_ops)):
+        placed, is_new = tables.placed_ops[op], True
+        for before in range(route):
+            is_new &= routes[before, placed.group] != routes[route, placed.group]
+        if is_new:
+            state = scratch.devices[routes[route, placed.group]]
+            state.level_bytes += placed.persistent_bytes
+            state.peak_bytes = state.level_bytes

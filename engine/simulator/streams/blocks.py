@@ -73,7 +73,7 @@ def become_ready(tables: Tables, scratch: Scratch, op: int, micro: int, micro_ba
 
     A late op whose device has not come to its last block is found when that begins.
     """
-    device = int(scratch.ops[op].device)
+    device = int(scratch.ops[micro * len(tables.placed_ops) + op].device)
     current = int(scratch.stream.turns[device].current)
     if not is_late(tables, op) or _is_at(scratch, op, micro, micro_batches, current):
         put_ready(tables, scratch, op, micro, micro_batches)
@@ -128,7 +128,7 @@ def _start(tables: Tables, scratch: Scratch, device: int, op: int, start_us: flo
         scratch.queue[scratch.devices[device].tail] = op
         scratch.devices[device].tail += 1
     take_at_start(scratch, device, start_us, tables.ops[op].held_bytes)
-    end_us = start_us + scratch.ops[op].time_us
+    end_us = start_us + scratch.ops[micro * ops + op].time_us
     order = tables.ops[op].order if end_us > start_us else DEVICE_EVENT + scratch.devices[device].order
     set_event(scratch, device, end_us, order, op)
 

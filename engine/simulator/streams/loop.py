@@ -6,6 +6,7 @@ blocks.py. With one micro-batch and one block a device this is a step, and so a 
 - A micro-batch has inputs, buffers and transfers of its own. Persistent bytes are held once.
 - The ops of the optimizer run once a batch, when their device has run all else. What they take from other ops is
   summed up over the micro-batches in place: it is held once, from the first micro-batch on, and sent with the last.
+  Where micro-batches take routes (batch.py) they do not run, and each device holds its sum to the end.
 - With `sender` and `host` a device sends as soon as it is free, before its next op. With `host` a GPU is busy for
   bytes / bandwidth when it sends an output, once for all that take it, and again when it receives one; the latency lies
   between. A CPU reads and writes its own memory: it is never busy so. Signals carry no bytes and keep nothing busy.
@@ -94,7 +95,7 @@ def _end_op(
 ) -> float:
     """Hand the outputs of `op` to its consumers here, and send them to the others; returns when its rest ends."""
     stream, micro = scratch.stream, int(scratch.stream.turns[device].micro)
-    own, sums_up = of_micro_batch(tables, scratch, micro), micro < micro_batches - 1
+    own, sums_up = of_micro_batch(tables, scratch, micro), _sums_up(scratch, micro, micro_batches)
     remote = 0
     for place in range(*entries_of(tables, op)):
         consumer = tables.by_name[place]
@@ -122,13 +123,20 @@ def _end_op(
 
 
 @inlined
+def _sums_up(scratch: Scratch, micro: int, micro_batches: int) -> bool:
+    """Whether what late ops take of a micro-batch goes no further than its device."""
+    return micro < micro_batches - 1 or len(scratch.stream.first_micro) > 0
+
+
+@inlined
 def _sum_up(tables: Tables, scratch: Scratch, op: int, device: int, micro: int, micro_batches: int) -> None:
     """Free what `op` gives to late ops in all micro-batches but one: it is added to the sum, which is held to the end.
 
     The first micro-batch's buffer holds the sum; when the last one ends its own takes its place.
     """
-    last = micro == micro_batches - 1
-    if micro == 0 or is_late(tables, op):
+    last = not _sums_up(scratch, micro, micro_batches)
+    first = int(scratch.stream.first_micro[device]) if len(scratch.stream.first_micro) else 0
+    if micro == first or is_late(tables, op):
         return
     own = of_micro_batch(tables, scratch, 0 if last else micro)
     for flow in range(*flows_of(tables, op)):
@@ -146,7 +154,7 @@ def _send(
     tables: Tables, scratch: Scratch, own: Scratch, op: int, device: int, micro: int, micro_batches: int, now: float
 ) -> None:
     """Send the outputs of `op` in the order of their first remote consumer in the file."""
-    keeps = micro < micro_batches - 1
+    keeps = _sums_up(scratch, micro, micro_batches)
     for other in range(len(scratch.devices)):
         scratch.devices[other].copy = NO_INDEX  # it may be that of another micro-batch
     transfers, transfer = sort_transfers(tables, own, op, device, keeps)

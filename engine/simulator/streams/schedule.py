@@ -39,22 +39,27 @@ class Schedule:
     """why it is another order than that which was asked for, or an empty string"""
 
 
-def schedule_of(stages: Stages, stream: Stream) -> Schedule:
-    """The blocks of a batch of `stream` in the order of its pipeline."""
+def schedule_of(stages: Stages, stream: Stream, devices: NDArray[np.int64] | None = None) -> Schedule:
+    """The blocks of a batch of `stream` in the order of its pipeline.
+
+    `devices` [routes, stages]: the device of each stage on each route (routes.py); None: that of `stages` on all.
+    """
+    on_routes = stages.device[np.newaxis] if devices is None else devices
     if stream.pipeline is Pipeline.INTERLEAVED:
-        in_turns = _in_turns(stages, stream.micro_batches)
-        return in_turns if in_turns is not None else _by_waves(stages, stream, NOT_IN_TURNS)
-    return _by_waves(stages, stream, "")
+        in_turns = _in_turns(stages, stream.micro_batches) if len(on_routes) == 1 else None
+        return in_turns if in_turns is not None else _by_waves(stages, stream, on_routes, NOT_IN_TURNS)
+    return _by_waves(stages, stream, on_routes, "")
 
 
-def _by_waves(stages: Stages, stream: Stream, note: str) -> Schedule:
+def _by_waves(stages: Stages, stream: Stream, devices: NDArray[np.int64], note: str) -> Schedule:
     stage = np.repeat(np.arange(len(stages)), stream.micro_batches)
     micro = np.tile(np.arange(stream.micro_batches), len(stages))
+    device = devices[micro % len(devices), stage]
     pace = 2 if stream.pipeline in (Pipeline.ONE_F_ONE_B, Pipeline.INTERLEAVED) else 1
     wave = stages.level[stage] + pace * micro
     passes = stages.is_backward[stage] if stream.pipeline is Pipeline.GPIPE else np.zeros(len(stage), dtype=bool)
-    order = np.lexsort((micro, wave, passes, stages.device[stage]))
-    return Schedule(stages.device[stage][order], stage[order], micro[order], note)
+    order = np.lexsort((micro, wave, passes, device))
+    return Schedule(device[order], stage[order], micro[order], note)
 
 
 def _in_turns(stages: Stages, micro_batches: int) -> Schedule | None:

@@ -57,6 +57,8 @@ class StreamState(NamedTuple):
     """[devices] those that look for work when the event is handled"""
     woken_count: NDArray[np.int64]
     """[1]"""
+    first_micro: NDArray[np.uint32]
+    """[devices] the first micro-batch that each takes where they have routes, see batch.py; [0] where all take all"""
     channel_micro: NDArray[np.uint32]
     """[channels] the micro-batch of the transfer under way"""
     arrived_us: NDArray[np.float64]
@@ -98,6 +100,7 @@ def borrow_stream(stream: StreamState) -> StreamState:
         borrowed(stream.next_move),
         borrowed(stream.woken),
         borrowed(stream.woken_count),
+        borrowed(stream.first_micro),
         borrowed(stream.channel_micro),
         borrowed(stream.arrived_us),
         borrowed(stream.level_of_op),
