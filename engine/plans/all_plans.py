@@ -1,5 +1,7 @@
 """All plans of a division, where they are few: every placement of each replica, with every share of the batch.
 
+A placement is one on places: single devices, or sets of devices that take turns in the cluster's order.
+
 The order is that of a bound: no plan ends before the passes of its slowest replica. So a search that stops at the first
 bound above its best plan has seen all that could be better.
 """
@@ -15,7 +17,11 @@ from numpy.typing import NDArray
 from engine.plans.plan import Plan, Replica
 from engine.plans.simulated import PlanSimulator
 
-MOST_PLANS = 10_000
+Places = tuple[tuple[int, ...], ...]
+"""sets of devices, each of which takes a micro-batch of its groups as one device does"""
+MOST_DEVICES = 6
+"""of a replica of which all plans are tried"""
+MOST_PLANS = 20_000
 """of a division; more are searched"""
 
 
@@ -27,9 +33,14 @@ class BoundedPlan:
     plan: Plan
 
 
-def are_few(allowed: Sequence[NDArray[np.bool_]], micro_batches: int) -> bool:
+def are_few(allowed: Sequence[NDArray[np.bool_]], micro_batches: int, has_turns: bool) -> bool:
     """Whether all plans can be tried; `allowed` [replicas] of [groups, devices of the replica]."""
-    placements = math.prod(math.prod(each.sum(axis=1).tolist()) for each in allowed)
+    if max(each.shape[1] for each in allowed) > MOST_DEVICES:
+        return False
+    placements = math.prod(
+        sum(math.prod(_on_places(each, places).sum(axis=1).tolist()) for places in _all_places(each, has_turns))
+        for each in allowed
+    )
     return placements * math.comb(micro_batches - 1, len(allowed) - 1) <= MOST_PLANS
 
 
@@ -39,13 +50,18 @@ def all_plans(
     allowed: Sequence[NDArray[np.bool_]],
     micro_batch: int,
     micro_batches: int,
+    has_turns: bool,
 ) -> list[BoundedPlan]:
     """All plans of replicas on `devices` [replicas], those with the least bound first; `allowed` as in `are_few`."""
-    placements = [[*_placements(each)] for each in allowed]
+    placements = [[*_placements(each, has_turns)] for each in allowed]
     plans = []
     for shares in _shares(micro_batches, len(devices)):
         choices = [
-            [_bounded(simulator, Replica(own, placed, micro_batch, share)) for placed in of_replica]
+            [
+                _bounded(simulator, Replica(own, placed, micro_batch, share, turns))
+                for placed, turns in of_replica
+                if math.lcm(*map(len, turns)) <= share
+            ]
             for own, of_replica, share in zip(devices, placements, shares, strict=True)
         ]
         for chosen in itertools.product(*choices):
@@ -58,9 +74,37 @@ def _bounded(simulator: PlanSimulator, replica: Replica) -> tuple[float, Replica
     return float(simulator.replica(replica).free_us.max()), replica
 
 
-def _placements(allowed: NDArray[np.bool_]) -> Iterator[NDArray[np.int32]]:
-    for devices in itertools.product(*(np.flatnonzero(row).tolist() for row in allowed)):
-        yield np.array(devices, np.int32)
+def _placements(allowed: NDArray[np.bool_], has_turns: bool) -> Iterator[tuple[NDArray[np.int32], Places]]:
+    """Each placement with the sets that take turns in it."""
+    for places in _all_places(allowed, has_turns):
+        possible = _on_places(allowed, places)
+        for chosen in itertools.product(*(np.flatnonzero(row).tolist() for row in possible)):
+            turns = tuple(place for index, place in enumerate(places) if len(place) > 1)
+            if all(index in chosen for index, place in enumerate(places) if len(place) > 1):
+                yield np.array([places[index][0] for index in chosen], np.int32), turns
+
+
+def _on_places(allowed: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
+    """[groups, places] where each group may go: on all devices of a place."""
+    return np.stack([allowed[:, place].all(axis=1) for place in places], axis=1)
+
+
+def _all_places(allowed: NDArray[np.bool_], has_turns: bool) -> list[Places]:
+    """The ways to make places of the devices: each alone, or all partitions where stages may be taken in turn."""
+    devices = allowed.shape[1]
+    return _partitions(devices) if has_turns else [tuple((device,) for device in range(devices))]
+
+
+def _partitions(devices: int) -> list[Places]:
+    """All partitions of `devices`, each set in order."""
+    if not devices:
+        return [()]
+    last = devices - 1
+    found: list[Places] = []
+    for smaller in _partitions(last):
+        found.append((*smaller, (last,)))
+        found += [(*smaller[:index], (*place, last), *smaller[index + 1 :]) for index, place in enumerate(smaller)]
+    return found
 
 
 def _shares(micro_batches: int, replicas: int) -> Iterator[tuple[int, ...]]:

@@ -1,8 +1,9 @@
 """What a replica's backward pass gives to its optimizer, and in which buckets replicas add it up.
 
 A gradient is an output of an op of the backward pass that ops of the optimizer take. Gradients that lie on the same
-devices in all replicas, one device a replica, are added up in buckets, in the order in which the last replica has
-them. A bucket is full at `BUCKET_BYTES`, as DistributedDataParallel has it (Li et al., VLDB 2020, section 3.2.3).
+devices in all replicas, one device a replica and route, are added up in buckets, in the order in which the last device
+has them. What one device alone has is not added up. A bucket is full at `BUCKET_BYTES`, as DistributedDataParallel has
+it (Li et al., VLDB 2020, section 3.2.3).
 """
 
 from collections.abc import Sequence
@@ -61,20 +62,22 @@ class Bucket:
     gradients: NDArray[np.int64]
     """indices of what is given to the optimizer"""
     members: tuple[int, ...]
-    """[replicas] the device of each that has them"""
+    """the devices that have them, replica by replica"""
     total_bytes: int
     ready_us: float
-    """when the last replica has the last of them"""
+    """when the last device has the last of them"""
 
 
 def buckets_of(given: Given, devices: NDArray[np.int32], ready_us: NDArray[np.float64]) -> list[Bucket]:
-    """The buckets of `given` in the order in which they are ready; `devices` and `ready_us` are [replicas, given]."""
+    """The buckets of `given` in the order in which they are ready; `devices` and `ready_us` are [routes, given]."""
     gradients = np.flatnonzero(given.is_gradient)
     last_us = ready_us[:, gradients].max(axis=0)
     in_order = gradients[np.argsort(last_us, kind="stable")]
     of_members: dict[tuple[int, ...], list[int]] = {}
     for gradient in in_order.tolist():
-        of_members.setdefault(tuple(devices[:, gradient].tolist()), []).append(gradient)
+        members = tuple(dict.fromkeys(devices[:, gradient].tolist()))
+        if len(members) > 1:
+            of_members.setdefault(members, []).append(gradient)
     buckets = [
         _bucket(given, members, part, ready_us)
         for members, all_of_them in of_members.items()

@@ -1,5 +1,6 @@
 """A plan: replicas of a model, each on devices of its own with its share of a batch, and how they are kept alike."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +23,29 @@ class Replica:
     """samples of a micro-batch"""
     micro_batches: int
     """of the replica's share of a batch"""
+    turns: tuple[tuple[int, ...], ...] = ()
+    """sets of indices of `devices`: the micro-batches of the first one's groups go to each of the set in turn, which
+    replicates a stage as PipeDream does; no more turns than micro-batches"""
 
     @property
     def samples(self) -> int:
         """Of its share of a batch."""
         return self.micro_batch * self.micro_batches
+
+    def routes(self) -> NDArray[np.int32]:
+        """[routes, groups] the placement of micro-batch m is that of route m mod routes."""
+        routes = np.tile(self.placement, (math.lcm(*map(len, self.turns)), 1))
+        assert len(routes) <= self.micro_batches, "a device would never have its turn"
+        for devices in self.turns:
+            is_there = self.placement == devices[0]
+            for micro in range(len(routes)):
+                routes[micro, is_there] = devices[micro % len(devices)]
+        return routes
+
+    def used(self) -> set[int]:
+        """The devices of the cluster on which it runs anything."""
+        own = {*np.unique(self.placement).tolist(), *(device for devices in self.turns for device in devices)}
+        return {self.devices[index] for index in own}
 
     def to_json(self) -> dict[str, Json]:
         """The row of a replica in a plan's JSON."""
@@ -36,6 +55,7 @@ class Replica:
             "micro_batch": self.micro_batch,
             "micro_batches": self.micro_batches,
             "device_of_group": device.tolist(),
+            "turns": [[self.devices[index] for index in devices] for devices in self.turns],
         }
 
 

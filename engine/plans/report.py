@@ -9,8 +9,10 @@ from engine import VERSION
 from engine.events import Json
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.sharded import ShardedCost
 from engine.plans.simulated import SimulatedPlan
-from engine.plans.usual import WORDS, usual_plans
+from engine.plans.usual import SHARDED, WORDS, usual_plans, usual_sharding
+from engine.simulator.streams.figures import US_IN_A_SECOND
 
 FORMAT = 1
 """of the JSON"""
@@ -24,6 +26,7 @@ def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], 
     search = PlanSearch(model, request, say)
     usual = usual_plans(model, request, search)
     found = search.run([simulated.plan for simulated in usual.values() if simulated is not None])
+    sharding = usual_sharding(request, search)
     prepared = model.prepared
     return {
         "format": FORMAT,
@@ -42,7 +45,23 @@ def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], 
         "devices": [device.name for device in request.cluster.devices],
         "groups": [*prepared.grouping.names],
         "plans": [plan_to_json(model, plan) for plan in found.best],
-        "usual": {name: None if plan is None else plan_to_json(model, plan) for name, plan in usual.items()},
+        "usual": {
+            **{name: None if plan is None else plan_to_json(model, plan) for name, plan in usual.items()},
+            SHARDED: None if sharding is None else _estimate_to_json(model, request, sharding),
+        },
+    }
+
+
+def _estimate_to_json(model: ModelByBatch, request: PlanRequest, cost: ShardedCost) -> dict[str, Json]:
+    """What there is to say of an estimate: it has no replicas, since it is no plan."""
+    return {
+        "batch_time_us": cost.batch_time_us,
+        "samples_per_second": request.batch * US_IN_A_SECOND / cost.batch_time_us if cost.batch_time_us > 0 else None,
+        "peak_bytes": cost.peak_bytes.tolist(),
+        "end_us": [],
+        "replicas": [],
+        "is_extrapolated": model.is_extrapolated(cost.micro_batch),
+        "reduced": [],
     }
 
 
@@ -86,8 +105,10 @@ def _rate(plan: Mapping[str, Any]) -> str:
 
 
 def _replica(row: Mapping[str, Any], names: list[str]) -> str:
-    used = [names[device].removeprefix("/device:") for device in np.unique(row["device_of_group"]).tolist()]
-    return f"{' '.join(used)}: {row['micro_batches']} × {row['micro_batch']}"
+    turns = {devices[0]: devices for devices in row["turns"]}
+    used = [turns.get(device, [device]) for device in np.unique(row["device_of_group"]).tolist()]
+    words = [" or ".join(names[device].removeprefix("/device:") for device in devices) for devices in used]
+    return f"{', '.join(words) if turns else ' '.join(words)}: {row['micro_batches']} × {row['micro_batch']}"
 
 
 def _usual_line(words: str, plan: Mapping[str, Any] | None, best: Mapping[str, Any]) -> str:

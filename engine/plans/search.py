@@ -11,6 +11,7 @@ gradients and optimizer too, and judged by that.
 """
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
 from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions, families_of_classes
 from engine.plans.plan import Plan, PlanRules, Replica
+from engine.plans.replicated_stages import layer_costs, replica_of_stages, replicated_stages
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
 from engine.prepared import PreparedGraph
@@ -44,6 +46,8 @@ SHARE_OF_A_REPLICA = 0.1
 EVALUATIONS = 2_000
 SHORTEST_US = 1e-9
 """a bound of nothing counts as this"""
+LEAST_IN_TURNS = 3
+"""devices from which on a pipeline may have a stage of several"""
 TRIED = 3
 """times that a micro-batch goes from the replica that ends last to the one that ends first"""
 
@@ -111,6 +115,7 @@ class PlanSearch:
         self._model, self._request, self._say = model, request, say
         self._cluster = request.cluster
         self.simulator = PlanSimulator(model, request.cluster, request.rules)
+        self._shards = request.rules.shards_optimizer
         self._classes = classes_of_devices(request.cluster)
         self._placements: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
         self._allowed_on: dict[tuple[object, ...], NDArray[np.bool_] | None] = {}
@@ -152,13 +157,14 @@ class PlanSearch:
         possible = [each for each in allowed if each is not None]
         if len(possible) < len(allowed):
             return
-        if are_few(possible, micro_batches):
-            for each in all_plans(self.simulator, devices, possible, candidate.micro_batch, micro_batches):
+        if are_few(possible, micro_batches, not self._shards):
+            size = candidate.micro_batch
+            for each in all_plans(self.simulator, devices, possible, size, micro_batches, not self._shards):
                 if each.bound_us >= self._best_us():
                     break
                 self._judge(each.plan, found)
         else:
-            for plan in self._plans(candidate):
+            for plan in itertools.chain(self._plans(candidate), self._in_turns(candidate)):
                 self._judge(plan, found)
         if self._left_seconds() > 0:
             for plan in self._uneven(candidate):
@@ -211,7 +217,7 @@ class PlanSearch:
 
     def _division_of(self, plan: Plan) -> Division:
         """The division of the devices that the plan uses, which may be fewer than its replicas have."""
-        used = [{replica.devices[own] for own in np.unique(replica.placement).tolist()} for replica in plan.replicas]
+        used = [replica.used() for replica in plan.replicas]
         return tuple(sorted(tuple(len(devices.intersection(each)) for each in self._classes) for devices in used))
 
     def micro_batches(self) -> list[int]:
@@ -291,6 +297,22 @@ class PlanSearch:
             if not shares:
                 return
             yield self._with_shares(replicas, shares)
+
+    def _in_turns(self, candidate: SizedDivision) -> Iterator[Plan]:
+        """One pipeline whose stages several devices take in turn, those of each class behind each other."""
+        if len(candidate.division) > 1 or sum(candidate.division[0]) < LEAST_IN_TURNS or self._shards:
+            return
+        devices = devices_of(candidate.division, self._classes)[0]
+        class_of = {device: index for index, members in enumerate(self._classes) for device in members}
+        size, micro_batches = candidate.micro_batch, self._request.batch // candidate.micro_batch
+        work_us = self._work_us(size)
+        for direction in (1, -1):
+            own = sorted(devices, key=lambda device: (direction * work_us[class_of[device]], class_of[device], device))
+            part = part_of_cluster(self._cluster, np.array(own))
+            layers = layer_costs(self._model.prepared, self._model.costs(size), part, 1 / micro_batches)
+            replica = replica_of_stages(replicated_stages(layers), own, size, micro_batches)
+            if replica is not None and replica.turns:
+                yield Plan((replica,))
 
     def _replicas(self, candidate: SizedDivision) -> tuple[list[Replica], int]:
         """The replicas with the nominal number of micro-batches each, and this number; [] if one has no placement."""

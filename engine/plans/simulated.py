@@ -2,11 +2,13 @@
 
 - A replica's forward and backward passes are those of a batch in a stream (simulator/streams). Replicas share no
   device, and so no channel.
+- Stages that devices take in turn (simulator/streams/routes.py) are kept alike as replicas are: the devices of a turn
+  add up their gradients too.
 - The collectives run in the order in which their gradients are ready in all replicas, each device in one at a time,
   beside the passes. With `sender` and `host`, where a transfer keeps its device busy, they wait for the passes.
 - The optimizers run as `optimizer_tail.py` says. If the replicas share the work (ZeRO-1), gradients are reduced and
   scattered, each replica updates one part in N and holds the state of that part alone, and the weights are gathered.
-- One replica is a batch in a stream.
+- One replica without turns is a batch in a stream.
 
 Source of the latter: Rajbhandari et al.: ZeRO, SC 2020.
 """
@@ -37,10 +39,12 @@ class SimulatedReplica:
     free_us: NDArray[np.float64]
     """[devices] when each has run its passes"""
     ready_us: NDArray[np.float64]
-    """[given] when what the optimizer is given is there"""
+    """[routes, given] when what the optimizer is given is there"""
     late: OptimizerOps
     state_bytes: NDArray[np.int64]
     """[devices] of the optimizer alone"""
+    peak_bytes: NDArray[np.int64]
+    """[devices]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,12 @@ class PlanSimulator:
         devices = self.cluster.device_count
         peak_bytes, end_us = np.zeros(devices, np.int64), np.zeros(devices)
         for replica, simulated in zip(plan.replicas, replicas, strict=True):
-            peak_bytes[[*replica.devices]] = simulated.batch.peak_bytes
-        if len(replicas) == 1:
+            peak_bytes[[*replica.devices]] = simulated.peak_bytes
+        if len(replicas) == 1 and not plan.replicas[0].turns:
             batch_time_us = replicas[0].batch.batch_time_us
             end_us[[*plan.replicas[0].devices]] = batch_time_us
             return SimulatedPlan(plan, batch_time_us, peak_bytes, replicas, (), end_us)
+        assert not (self.rules.shards_optimizer and any(replica.turns for replica in plan.replicas))
         reduced, ready_us = self._reduced(plan, replicas)
         for replica, simulated, ready in zip(plan.replicas, replicas, ready_us, strict=True):
             ends_us = self._updated(replica, simulated, ready, len(replicas))
@@ -117,37 +122,57 @@ class PlanSimulator:
     def replica(self, replica: Replica) -> SimulatedReplica:
         """One replica by itself."""
         cluster = part_of_cluster(self.cluster, np.array(replica.devices))
-        key = (alike(cluster), replica.micro_batch, replica.micro_batches, replica.placement.tobytes())
+        key = (
+            alike(cluster),
+            replica.micro_batch,
+            replica.micro_batches,
+            replica.placement.tobytes(),
+            replica.turns,
+        )
         if key not in self._replicas:
             simulator = self.simulator(replica.devices, replica.micro_batch, replica.micro_batches)
-            self._replicas[key] = self._simulated(simulator.batch(replica.placement), cluster)
+            if replica.turns:
+                batch = simulator.routed_batch(replica.routes())
+                peak_bytes = np.maximum(batch.peak_bytes, self._peaks_of_updates(replica))
+            else:
+                batch = simulator.batch(replica.placement)
+                peak_bytes = batch.peak_bytes
+            self._replicas[key] = self._simulated(batch, cluster, peak_bytes)
         return self._replicas[key]
 
-    def _simulated(self, batch: SimulatedBatch, cluster: Cluster) -> SimulatedReplica:
+    def _peaks_of_updates(self, replica: Replica) -> NDArray[np.int64]:
+        """[devices] the peaks of one micro-batch on each route, with the optimizer behind it."""
+        simulator = self.simulator(replica.devices, replica.micro_batch, 1)
+        return np.asarray(np.max([simulator.batch(route).peak_bytes for route in replica.routes()], axis=0), np.int64)
+
+    def _simulated(self, batch: SimulatedBatch, cluster: Cluster, peak_bytes: NDArray[np.int64]) -> SimulatedReplica:
         given = given_to_optimizer(batch.graph, batch.costs)
         late = optimizer_ops(batch.graph, batch.costs, given)
         is_early = np.ones(batch.graph.op_count, bool)
         is_early[late.ops] = False
-        last_us = batch.end_us.max(axis=0)
-        times_us = batch.end_us[-1] - batch.start_us[-1]
-        rests_us = cluster.op_rests_us[batch.device_of_op] * batch.costs.rests_of_op() * (times_us > 0)
+        count, rests = len(batch.routes), batch.costs.rests_of_op()
+        last_us = np.array([batch.end_us[micro::count].max(axis=0) for micro in range(count)])
+        times_us = batch.end_us[:count] - batch.start_us[:count]
+        rested_us = last_us + cluster.op_rests_us[batch.routes] * rests * (times_us > 0)
         free_us = np.zeros(cluster.device_count)
-        np.maximum.at(free_us, batch.device_of_op[is_early], (last_us + rests_us)[is_early])
+        np.maximum.at(free_us, batch.routes[:, is_early], rested_us[:, is_early])
         state_bytes = np.zeros(cluster.device_count, np.int64)
         np.add.at(state_bytes, batch.device_of_op[late.state_ops], batch.costs.persistent_bytes[late.state_ops])
-        return SimulatedReplica(batch, free_us, last_us[given.op], late, state_bytes)
+        ready_us = _last_of_each_device(batch.routes[:, given.op], last_us[:, given.op])
+        return SimulatedReplica(batch, free_us, ready_us, late, state_bytes, peak_bytes)
 
-    def _reduced(self, plan: Plan, replicas: tuple[SimulatedReplica, ...]) -> tuple[list[Reduced], NDArray[np.float64]]:
-        """The collectives, and when what each optimizer is given can be taken, [replicas, given]."""
+    def _reduced(
+        self, plan: Plan, replicas: tuple[SimulatedReplica, ...]
+    ) -> tuple[list[Reduced], list[NDArray[np.float64]]]:
+        """The collectives, and when what each optimizer is given can be taken, [replicas] of [routes, given]."""
         given = replicas[0].late.given
-        devices = np.array(
+        devices = np.concatenate(
             [
-                np.array(replica.devices)[simulated.batch.device_of_op[given.op]]
+                np.array(replica.devices, np.int32)[simulated.batch.routes[:, given.op]]
                 for replica, simulated in zip(plan.replicas, replicas, strict=True)
-            ],
-            np.int32,
+            ]
         )
-        ready_us = np.array([simulated.ready_us for simulated in replicas])
+        ready_us = np.concatenate([simulated.ready_us for simulated in replicas])
         busy_us = np.zeros(self.cluster.device_count)
         if self.cluster.contention in BUSY_WITH_TRANSFERS:
             for replica, simulated in zip(plan.replicas, replicas, strict=True):
@@ -160,7 +185,8 @@ class PlanSimulator:
             busy_us[members] = end_us
             ready_us[:, bucket.gradients] = end_us
             reduced.append(Reduced(bucket, start_us, end_us))
-        return reduced, ready_us
+        ends = np.cumsum([len(simulated.ready_us) for simulated in replicas])
+        return reduced, np.split(ready_us, ends[:-1])
 
     def _collective_us(self, bucket: Bucket) -> float:
         if self.rules.shards_optimizer:
@@ -170,14 +196,18 @@ class PlanSimulator:
     def _updated(
         self, replica: Replica, simulated: SimulatedReplica, ready_us: NDArray[np.float64], replicas: int
     ) -> NDArray[np.float64]:
-        """[devices of the replica] when each has ended."""
+        """[devices of the replica] when each has ended; `ready_us` [routes, given]."""
         batch, cluster = simulated.batch, part_of_cluster(self.cluster, np.array(replica.devices))
         parts = replicas if self.rules.shards_optimizer else 1
         free_us = simulated.free_us
         if self.cluster.contention in BUSY_WITH_TRANSFERS:
             free_us = np.full(len(free_us), free_us.max())
-        given = batch.graph, batch.costs, cluster, batch.device_of_op
-        return updated_us(simulated.late, *given, ready_us, free_us, parts)
+        given = simulated.late, batch.graph, batch.costs, cluster
+        ends_us = [
+            updated_us(*given, route, ready, free_us, parts)
+            for route, ready in zip(batch.routes, ready_us, strict=True)
+        ]
+        return np.asarray(np.max(ends_us, axis=0))
 
     def _gather(self, reduced: list[Reduced], end_us: NDArray[np.float64]) -> None:
         """Add to `end_us` the time in which the members of each set of devices gather what they have updated."""
@@ -188,6 +218,11 @@ class PlanSimulator:
         for members, of_members in total_bytes.items():
             start_us = end_us[[*members]].max()
             end_us[[*members]] = start_us + self.collectives.reduce_scatter_us(members, of_members)
+
+
+def _last_of_each_device(devices: NDArray[np.int32], ready_us: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[routes, given] when the last route that a device is on has each; both arguments are [routes, given]."""
+    return np.array([np.where(devices == own, ready_us, 0.0).max(axis=0) for own in devices])
 
 
 def alike(cluster: Cluster) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import BACKWARD, FORWARD, NOT_SAID, OPTIMIZER, ComputationGraph, with_edges
-from engine.graphs.grouping.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping, edges_between
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.plan import Plan, Replica
 from engine.prepared import PreparedGraph
@@ -55,6 +56,24 @@ def drawn_plan(seed: int) -> tuple[ModelByBatch, Cluster, Plan, Pipeline]:
         Plan(tuple(replicas)),
         stream.pipeline,
     )
+
+
+def drawn_plan_with_turns(seed: int) -> tuple[ModelByBatch, Cluster, Plan, Pipeline]:
+    """A plan of `drawn_plan` with the devices of further ones, which take turns with those of its first replica."""
+    rng = np.random.default_rng(seed)
+    model, cluster, plan, pipeline = drawn_plan(seed)
+    first, *others = plan.replicas
+    own, further = len(first.devices), rng.integers(1, 4, len(first.devices)).tolist()
+    alone = cluster.device_count
+    cluster = _wider(rng, cluster, alone + sum(further) - own)
+    added = iter(range(alone, cluster.device_count))
+    turns, devices = [], [*first.devices]
+    for index, count in enumerate(further):
+        turns.append((index, *range(len(devices), len(devices) + count - 1)))
+        devices += [next(added) for _ in range(count - 1)]
+    micro_batches = max(first.micro_batches, math.lcm(*further))
+    turned = Replica(tuple(devices), first.placement, first.micro_batch, micro_batches, tuple(turns))
+    return model, cluster, Plan((turned, *others)), pipeline
 
 
 def _with_gradients(
@@ -130,8 +149,15 @@ def drawn_case(seed: int, most_layers: int = 3, most_devices: int = 3) -> tuple[
         costs, kinds=("GPU", "CPU"), time_us=np.concatenate([costs.time_us, costs.time_us * speed])
     )
     model = model_of_ops(graph, costs, costs)
-    grouping = dataclasses.replace(
-        model.prepared.grouping, names=tuple(f"layer{i}" for i in range(layers)), group_of_op=layer_of_op
+    pairs, sizes = edges_between(graph, costs, layer_of_op)
+    is_forward = pairs[:, 0] < pairs[:, 1]
+    grouping = Grouping(
+        names=tuple(f"layer{i}" for i in range(layers)),
+        group_of_op=layer_of_op,
+        edge_source=pairs[is_forward, 0].astype(np.int32),
+        edge_target=pairs[is_forward, 1].astype(np.int32),
+        edge_bytes=sizes[is_forward],
+        feedback_edges=pairs[~is_forward].astype(np.int32),
     )
     prepared = dataclasses.replace(model.prepared, grouping=grouping)
     cluster = cluster_of(devices, Contention.PAIR, bandwidth_bytes_per_us=float(rng.uniform(10, 300)), latency_us=2.0)
@@ -144,17 +170,21 @@ def drawn_case(seed: int, most_layers: int = 3, most_devices: int = 3) -> tuple[
 
 
 def all_divided(model: ModelByBatch, cluster: Cluster, batch: int) -> Iterator[Plan]:
-    """Every division, every share and every placement of each replica."""
+    """Every division, every share, and every placement of each replica on its devices or on those that take turns."""
     groups = model.prepared.grouping.group_count
     for division in all_divisions(cluster.device_count):
         for shares in itertools.product(range(1, batch + 1), repeat=len(division)):
-            if sum(shares) != batch:
-                continue
-            placements = [itertools.product(range(len(own)), repeat=groups) for own in division]
-            for placed in itertools.product(*placements):
-                yield Plan(
-                    tuple(
-                        Replica(tuple(own), np.array(placement, np.int32), 1, share)
-                        for own, placement, share in zip(division, placed, shares, strict=True)
-                    )
-                )
+            if sum(shares) == batch:
+                replicas = [_all_replicas(own, groups, share) for own, share in zip(division, shares, strict=True)]
+                yield from (Plan(chosen) for chosen in itertools.product(*replicas))
+
+
+def _all_replicas(devices: list[int], groups: int, share: int) -> Iterator[Replica]:
+    places_of_devices = itertools.product(range(len(devices)), repeat=len(devices))
+    for places in {tuple(map(place_of.index, place_of)) for place_of in places_of_devices}:
+        sets = [tuple(np.flatnonzero(np.array(places) == first).tolist()) for first in sorted({*places})]
+        for chosen in itertools.product(range(len(sets)), repeat=groups):
+            turns = tuple(sets[index] for index in sorted({*chosen}) if len(sets[index]) > 1)
+            if math.lcm(*map(len, turns)) <= share:
+                placement = np.array([sets[index][0] for index in chosen], np.int32)
+                yield Replica(tuple(devices), placement, 1, share, turns)

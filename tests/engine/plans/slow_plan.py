@@ -1,4 +1,4 @@
-"""A plan in plain Python: the graph of each replica copied once, and every step of every collective by itself.
+"""A plan in plain Python: the graph copied for each replica and route, and every step of every collective by itself.
 
 Slow and obviously right. The passes of all copies run together in one batch on the whole cluster.
 """
@@ -14,6 +14,7 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import BACKWARD, CONTROL, OPTIMIZER, ComputationGraph
 from engine.plans.collectives import Collectives
 from engine.plans.gradients import BUCKET_BYTES
+from engine.plans.plan import Replica
 from engine.plans.simulated import SimulatedPlan
 from tests.engine.simulator.cases import make_costs, make_graph
 from tests.engine.simulator.streams.slow_stream import SlowBatch, blocks_of
@@ -28,7 +29,7 @@ class SlowPlan:
 
     batch_us: float
     passes_end_us: list[dict[int, float]]
-    """[replicas] op → when it ends in the last micro-batch"""
+    """[replicas, then routes] op → when it ends in the last micro-batch of the route"""
     reduced: list[tuple[float, float, int]]
     """(start, end, bytes) of each collective"""
 
@@ -39,33 +40,46 @@ def slow_plan(simulated: SimulatedPlan, costs_of: list[Costs], cluster: Cluster)
     graph = batches[0].batch.graph
     early = [op for op in range(graph.op_count) if graph.phase[op] != OPTIMIZER]
     number = {op: index for index, op in enumerate(early)}
-    whole, whole_costs = _copied(graph, costs_of, early, number)
+    copies = [(index, route) for index, each in enumerate(batches) for route in range(len(each.batch.routes))]
+    whole, whole_costs = _copied(graph, [costs_of[index] for index, _ in copies], early, number)
     device_of_op: list[int] = []
     blocks: list[list[list[tuple[int, int]]]] = [[] for _ in cluster.devices]
+    for index, route in copies:
+        device_of_op += [_homes(simulated, index, route)[op] for op in early]
     for index, (replica, simulated_replica) in enumerate(zip(replicas, batches, strict=True)):
-        device_of_op += [replica.devices[simulated_replica.batch.device_of_op[op]] for op in early]
+        first, routes = copies.index((index, 0)), len(simulated_replica.batch.routes)
         for own, of_device in enumerate(blocks_of(simulated_replica.batch, len(replica.devices))):
             for block in of_device:
-                tasks = [(micro, index * len(early) + number[op]) for micro, op in block if op in number]
+                tasks = [
+                    (micro, (first + micro % routes) * len(early) + number[op]) for micro, op in block if op in number
+                ]
                 if tasks:
                     blocks[replica.devices[own]].append(tasks)
     most = max(replica.micro_batches for replica in replicas)
     ran = SlowBatch(whole, whole_costs, cluster, device_of_op, [False] * whole.op_count, blocks, most).run()
     ends: list[dict[int, float]] = []
-    for index, replica in enumerate(replicas):
-        last = replica.micro_batches - 1
-        ends.append({op: ran.end[last, index * len(early) + number[op]] for op in early})
+    for copy, (index, route) in enumerate(copies):
+        routes, count = len(batches[index].batch.routes), replicas[index].micro_batches
+        last = max(micro for micro in range(count) if micro % routes == route)
+        ends.append({op: ran.end[last, copy * len(early) + number[op]] for op in early})
     free_us = [0.0] * len(cluster.devices)
     for (_, task), end_us in ran.end.items():
         device, rests = device_of_op[task], float(whole_costs.rests_of_op()[task])
         rest_us = float(cluster.op_rests_us[device]) * rests if ran.time_us[task] else 0.0
         free_us[device] = max(free_us[device], end_us + rest_us)
-    ready, reduced = _reduce(graph, costs_of[0], simulated, ends, free_us, cluster)
+    homes = [_homes(simulated, index, route) for index, route in copies]
+    ready, reduced = _reduce(graph, costs_of[0], simulated, homes, ends, free_us, cluster)
     batch_us = max(
-        _update(graph, costs_of[index], cluster, simulated, index, ready[index], free_us)
-        for index in range(len(replicas))
+        _update(graph, costs_of[index], cluster, replicas[index], homes[copy], ready[copy], free_us)
+        for copy, (index, _) in enumerate(copies)
     )
     return SlowPlan(batch_us, ends, reduced)
+
+
+def _homes(simulated: SimulatedPlan, index: int, route: int) -> list[int]:
+    """[ops] the device of each on a route of a replica."""
+    devices = simulated.plan.replicas[index].devices
+    return [devices[own] for own in simulated.replicas[index].batch.routes[route].tolist()]
 
 
 def _copied(
@@ -101,20 +115,26 @@ def _reduce(
     graph: ComputationGraph,
     costs: Costs,
     simulated: SimulatedPlan,
+    homes: list[list[int]],
     ends: list[dict[int, float]],
     free_us: list[float],
     cluster: Cluster,
 ) -> tuple[list[dict[Gradient, float]], list[tuple[float, float, int]]]:
-    """[replicas] gradient → when it can be taken, and the collectives."""
+    """[copies] gradient → when it can be taken, and the collectives."""
     replicas = simulated.plan.replicas
-    ready = [{each: ends[index][each[0]] for each in _given(graph)} for index in range(len(replicas))]
+    ready = [
+        {
+            each: max(ends[other][each[0]] for other, devices in enumerate(homes) if devices[each[0]] == home[each[0]])
+            for each in _given(graph)
+        }
+        for home in homes
+    ]
     lists: dict[tuple[int, ...], list[list[Gradient]]] = defaultdict(list)
     sums = [each for each in _given(graph) if graph.phase[each[0]] == BACKWARD and _bytes(costs, each)]
     for gradient in sorted(sums, key=lambda each: max(of_replica[each] for of_replica in ready)):
-        members = tuple(
-            replica.devices[int(one.batch.device_of_op[gradient[0]])]
-            for replica, one in zip(replicas, simulated.replicas, strict=True)
-        )
+        members = tuple(dict.fromkeys(home[gradient[0]] for home in homes))
+        if len(members) == 1:
+            continue
         lists_of = lists[members]
         if not lists_of or sum(_bytes(costs, each) for each in lists_of[-1]) >= BUCKET_BYTES:
             lists_of.append([])
@@ -163,14 +183,12 @@ def _update(
     graph: ComputationGraph,
     costs: Costs,
     cluster: Cluster,
-    simulated: SimulatedPlan,
-    index: int,
+    replica: Replica,
+    home: list[int],
     ready: dict[Gradient, float],
     free_us: list[float],
 ) -> float:
     """When the replica's last device has ended: each takes its ops of the optimizer first in, first out."""
-    replica, batch = simulated.plan.replicas[index], simulated.replicas[index].batch
-    home = {op: replica.devices[int(batch.device_of_op[op])] for op in range(graph.op_count)}
     late = [op for op in range(graph.op_count) if graph.phase[op] == OPTIMIZER]
     times = costs.time_on_devices(cluster.devices)
     ends = [*zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_output.tolist(), strict=True)]

@@ -10,10 +10,10 @@ from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.plans.collectives import Algorithm
 from engine.plans.optimizer_tail import updated_us
 from engine.plans.plan import Plan, PlanRules, Replica
-from engine.plans.simulated import PlanSimulator
+from engine.plans.simulated import PlanSimulator, SimulatedPlan
 from engine.simulator.streams.stream import Pipeline
-from tests.engine.plans.drawn_plans import drawn_plan, model_of_ops, one_gradient
-from tests.engine.plans.slow_plan import slow_plan
+from tests.engine.plans.drawn_plans import drawn_plan, drawn_plan_with_turns, model_of_ops, one_gradient
+from tests.engine.plans.slow_plan import SlowPlan, slow_plan
 from tests.engine.simulator.cases import Op, graph_of
 
 DRAWN = 300
@@ -27,9 +27,7 @@ def test_a_plan_is_as_its_slow_twin(part: int) -> None:
         simulated = PlanSimulator(model, cluster, PlanRules(pipeline, algorithm=Algorithm.RING)).simulate(plan)
         costs_of = [model.costs(replica.micro_batch) for replica in plan.replicas]
         twin = slow_plan(simulated, costs_of, cluster)
-        for replica, ends in zip(simulated.replicas, twin.passes_end_us, strict=True):
-            own = {op: float(replica.batch.end_us[-1, op]) for op in ends}
-            assert own == pytest.approx(ends), seed
+        assert_passes_end_as(simulated, twin)
         assert [each.bucket.total_bytes for each in simulated.reduced] == [total for _, _, total in twin.reduced], seed
         assert [(each.start_us, each.end_us) for each in simulated.reduced] == [
             pytest.approx((start, end)) for start, end, _ in twin.reduced
@@ -37,6 +35,35 @@ def test_a_plan_is_as_its_slow_twin(part: int) -> None:
         assert simulated.batch_time_us == pytest.approx(twin.batch_us), seed
         reduced += len(simulated.reduced)
     assert reduced > 30
+
+
+def assert_passes_end_as(simulated: SimulatedPlan, twin: SlowPlan) -> None:
+    """The last micro-batch of each route ends as in the twin."""
+    copies = iter(twin.passes_end_us)
+    for replica in simulated.replicas:
+        batch = replica.batch
+        routes = len(batch.routes)
+        for route in range(routes):
+            ends = next(copies)
+            assert {op: float(batch.end_us[route::routes, op].max()) for op in ends} == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_stages_that_devices_take_in_turn_are_as_their_slow_twin(part: int) -> None:
+    reduced = routes = 0
+    for seed in range(part, DRAWN, 4):
+        model, cluster, plan, pipeline = drawn_plan_with_turns(seed)
+        simulated = PlanSimulator(model, cluster, PlanRules(pipeline, algorithm=Algorithm.RING)).simulate(plan)
+        twin = slow_plan(simulated, [model.costs(replica.micro_batch) for replica in plan.replicas], cluster)
+        assert_passes_end_as(simulated, twin)
+        assert [(each.start_us, each.end_us) for each in simulated.reduced] == [
+            pytest.approx((start, end)) for start, end, _ in twin.reduced
+        ], seed
+        assert simulated.batch_time_us == pytest.approx(twin.batch_us), seed
+        reduced += len(simulated.reduced)
+        routes += sum(len(replica.batch.routes) for replica in simulated.replicas)
+    assert reduced > 30
+    assert routes > DRAWN // 2
 
 
 def test_gradients_that_are_added_up_in_no_time_leave_each_replica_its_batch_in_a_stream() -> None:
@@ -52,7 +79,7 @@ def test_gradients_that_are_added_up_in_no_time_leave_each_replica_its_batch_in_
             part = part_of_cluster(cluster, np.array(replica.devices))
             batch, late = alone.batch, alone.late
             of_graph = batch.graph, batch.costs, part, batch.device_of_op
-            ends_us = updated_us(late, *of_graph, alone.ready_us, alone.free_us)
+            ends_us = updated_us(late, *of_graph, alone.ready_us[0], alone.free_us)
             rests_us = part.op_rests_us[batch.device_of_op] * batch.costs.rests_of_op()
             rested_us = batch.end_us.max(axis=0) + rests_us * (batch.end_us[-1] > batch.start_us[-1])
             assert float(ends_us.max()) == pytest.approx(float(rested_us.max())), seed
@@ -107,3 +134,44 @@ def test_each_replica_runs_its_own_share() -> None:
     simulated = PlanSimulator(model, cluster, PlanRules(Pipeline.ONE_F_ONE_B)).simulate(uneven)
     assert uneven.samples == 4
     assert simulated.end_us[:2].tolist() == [120.0, 60.0]
+
+
+def turned(devices: int, micro_batches: int) -> Plan:
+    """All groups on devices that take turns."""
+    own = tuple(range(devices))
+    return Plan((Replica(own, np.zeros(5, np.int32), 1, micro_batches, (own,)),))
+
+
+@pytest.mark.parametrize("devices", [2, 3, 4])
+@pytest.mark.parametrize("contention", [Contention.PAIR, Contention.HOST, Contention.SENDER])
+def test_devices_that_take_turns_at_all_stages_are_replicas(devices: int, contention: Contention) -> None:
+    """In time and in memory, when each takes as many."""
+    model, cluster = one_gradient(1, state=6000)
+    cluster = dataclasses.replace(cluster, contention=contention)
+    simulator = PlanSimulator(model, cluster, PlanRules(Pipeline.ONE_F_ONE_B))
+    alike, replicas = simulator.simulate(turned(devices, 2 * devices)), simulator.simulate(data_parallel(devices))
+    assert alike.batch_time_us == pytest.approx(replicas.batch_time_us)
+    assert alike.peak_bytes.tolist() == replicas.peak_bytes.tolist()
+
+
+def test_a_slow_stage_of_two_devices_keeps_up_with_a_fast_one() -> None:
+    """Passes of 10 + 20 µs on two devices and of 5 + 10 µs on one: each micro-batch takes 15 µs more of all three."""
+    ops = [
+        Op("slow", (), 10.0, (0,)),
+        Op("fast", ["slow"], 5.0, (0,)),
+        Op("of fast", ["fast"], 10.0, (0,)),
+        Op("of slow", ["of fast"], 20.0, (0,)),
+    ]
+    graph, costs = graph_of(ops)
+    phases = np.array([FORWARD, FORWARD, BACKWARD, BACKWARD], np.uint8)
+    model = model_of_ops(dataclasses.replace(graph, phase=phases), costs, costs)
+    cluster = dataclasses.replace(one_gradient(1)[1], latency_us=np.zeros((4, 4)))
+    simulator = PlanSimulator(model, cluster, PlanRules(Pipeline.ONE_F_ONE_B))
+
+    def batch_us(turns: tuple[tuple[int, ...], ...], micro_batches: int) -> float:
+        placement = np.array([0, 2, 2, 0], np.int32)
+        plan = Plan((Replica((0, 1, 2), placement, 1, micro_batches, turns),))
+        return simulator.simulate(plan).batch_time_us
+
+    assert (batch_us(((0, 1),), 64) - batch_us(((0, 1),), 32)) / 32 == pytest.approx(15.0)
+    assert (batch_us((), 64) - batch_us((), 32)) / 32 == pytest.approx(30.0)
