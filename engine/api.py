@@ -58,6 +58,7 @@ from engine.events import (
     Json,
     LearnedPolicy,
     NumberedEvent,
+    PlanFound,
     Progress,
     ShouldStop,
     Started,
@@ -125,6 +126,7 @@ from engine.placeto.kept_policy import KeptPolicy
 from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
+from engine.plans.report import found_line as found_plan_line
 from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest
@@ -382,6 +384,7 @@ __all__ = [
     "Pipeline",
     "PlacementError",
     "PlacetoError",
+    "PlanFound",
     "PlanRequest",
     "PlanRules",
     "PolicyCard",
@@ -444,6 +447,7 @@ __all__ = [
     "families",
     "family_members",
     "flat_view_to_bytes",
+    "found_plan_line",
     "groups_csv",
     "is_out_of_memory",
     "judgement",

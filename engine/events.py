@@ -1,4 +1,4 @@
-"""The events that a run emits: numbered from 1, typed, versioned, stored as JSON. docs/formats.md describes them."""
+"""The events of a run, or of a search for plans: numbered from 1, typed, versioned, kept as JSON. See docs/formats."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -109,8 +109,26 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanFound:
+    """A search for plans has found one that fits in memory: a usual one, or the fastest of its division so far."""
+
+    type: ClassVar[str] = "plan"
+    batch_time_us: float
+    samples_per_second: float | None
+    """None where the batch takes no time"""
+    peak_bytes: list[int]
+    """[devices]"""
+    replicas: list[dict[str, Json]]
+    """each with its `devices`, `micro_batch` and `micro_batches`"""
+    is_best: bool
+    """whether it is faster than all before it"""
+    usual: str | None = None
+    """the name of a usual plan, as in the report; None for one that the search has found"""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The run has ended by itself, with the report of docs/formats.md; its placement is the device of each group."""
+    """It has ended by itself, with the report of docs/formats.md; a run's placement is the device of each group."""
 
     type: ClassVar[str] = "finished"
     report: dict[str, Json]
@@ -142,7 +160,7 @@ class LearnedPolicy:
     policy: bytes
 
 
-Event: TypeAlias = Started | Baseline | Episode | Update | Progress | Finished
+Event: TypeAlias = Started | Baseline | Episode | Update | Progress | PlanFound | Finished
 
 
 @dataclass(frozen=True, slots=True)

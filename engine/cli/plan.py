@@ -66,11 +66,16 @@ def _plan(parsed: argparse.Namespace) -> int:
     request = api.PlanRequest(
         cluster, parsed.batch, rules, parsed.seconds, parsed.seed, drop_devices=parsed.drop_devices
     )
-    report = api.plan(model, request, lambda line: print(line, file=sys.stderr))
+    report = api.plan(model, request, _print_better)
     if parsed.report is not None:
         parsed.report.write_text(json.dumps(report, indent=1) + "\n")
     print("\n".join(api.plan_lines(report)))
     return 0
+
+
+def _print_better(item: api.Emitted) -> None:
+    if isinstance(item, api.NumberedEvent) and isinstance(item.event, api.PlanFound) and item.event.is_best:
+        print(api.found_plan_line(item.event), file=sys.stderr)
 
 
 def _second(parsed: argparse.Namespace) -> api.PreparedGraph:

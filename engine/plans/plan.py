@@ -50,11 +50,14 @@ class Replica:
     def to_json(self) -> dict[str, Json]:
         """The row of a replica in a plan's JSON."""
         device = np.array(self.devices)[self.placement]
+        return {**self.in_short(), "device_of_group": device.tolist()}
+
+    def in_short(self) -> dict[str, Json]:
+        """The row without its groups."""
         return {
             "devices": [*self.devices],
             "micro_batch": self.micro_batch,
             "micro_batches": self.micro_batches,
-            "device_of_group": device.tolist(),
             "turns": [[self.devices[index] for index in devices] for devices in self.turns],
         }
 

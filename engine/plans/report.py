@@ -1,12 +1,13 @@
 """A search's plans as JSON, and as lines for people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from engine import VERSION
-from engine.events import Json
+from engine.events import Emit, Json, PlanFound, ShouldStop
+from engine.number_words import counted, time_words
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.sharded import ShardedCost
@@ -18,17 +19,23 @@ FORMAT = 1
 """of the JSON"""
 
 
-def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], None]) -> dict[str, Json]:
-    """Search for plans; the report of docs/formats/plans.md. `say` is told of each better plan.
+def plan_report(
+    model: ModelByBatch, request: PlanRequest, emit: Emit, should_stop: ShouldStop = lambda: False
+) -> dict[str, Json]:
+    """Search for plans; the report of docs/plans.md, also emitted as `Finished` unless `should_stop` ended the search.
 
+    Emits `PlanFound` for usual and better plans, and `Progress`; where it is stopped, the report has what it has found.
     Raises InfeasibleError where no plan fits in memory, SettingsError for a batch that cannot be divided.
     """
-    search = PlanSearch(model, request, say)
+    search = PlanSearch(model, request, emit, should_stop)
     usual = usual_plans(model, request, search)
+    for name, simulated in usual.items():
+        if simulated is not None:
+            search.told.usual(name, simulated)
     found = search.run([simulated.plan for simulated in usual.values() if simulated is not None])
     sharding = usual_sharding(request, search)
     prepared = model.prepared
-    return {
+    report: dict[str, Json] = {
         "format": FORMAT,
         "engine_version": VERSION,
         "graph": prepared.graph.name,
@@ -42,6 +49,7 @@ def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], 
         "simulated": found.simulated,
         "left_out": found.left_out,
         "not_reached": found.not_reached,
+        "stopped": found.stopped,
         "devices": [device.name for device in request.cluster.devices],
         "groups": [*prepared.grouping.names],
         "plans": [plan_to_json(model, plan) for plan in found.best],
@@ -50,6 +58,8 @@ def plan_report(model: ModelByBatch, request: PlanRequest, say: Callable[[str], 
             SHARDED: None if sharding is None else _estimate_to_json(model, request, sharding),
         },
     }
+    search.told.end(report, stopped=found.stopped)
+    return report
 
 
 def _estimate_to_json(model: ModelByBatch, request: PlanRequest, cost: ShardedCost) -> dict[str, Json]:
@@ -85,6 +95,11 @@ def plan_to_json(model: ModelByBatch, simulated: SimulatedPlan) -> dict[str, Jso
             for each in simulated.reduced
         ],
     }
+
+
+def found_line(event: PlanFound) -> str:
+    """A better plan, while the search goes on."""
+    return f"{counted(len(event.replicas), 'replica')}: a batch in {time_words(event.batch_time_us)}"
 
 
 def plan_lines(report: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ gradients and optimizer too, and judged by that.
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.errors import InfeasibleError, PlacetoError, SettingsError
+from engine.events import Emit, ShouldStop
 from engine.graphs.grouping.nesting import Levels
-from engine.number_words import counted, time_words
 from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
@@ -31,6 +31,7 @@ from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.replicated_stages import layer_costs, replica_of_stages, replicated_stages
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
+from engine.plans.told import PlansTold
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run.problem import RunProblem
@@ -95,8 +96,10 @@ class FoundPlans:
     left_out: int = 0
     """candidates that a bound has left out, without being simulated"""
     not_reached: int = 0
-    """candidates for which no seconds were left"""
+    """candidates for which no seconds were left, or that came after the stop"""
     wall_seconds: float = 0.0
+    stopped: bool = False
+    """whether somebody asked to stop before it had ended"""
 
 
 def _rank(candidate: SizedDivision) -> tuple[bool, float, int]:
@@ -107,12 +110,19 @@ def _rank(candidate: SizedDivision) -> tuple[bool, float, int]:
 class PlanSearch:
     """One search; `run` may be called once."""
 
-    def __init__(self, model: ModelByBatch, request: PlanRequest, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        model: ModelByBatch,
+        request: PlanRequest,
+        emit: Emit = lambda _: None,
+        should_stop: ShouldStop = lambda: False,
+    ) -> None:
         """Raises SettingsError for a graph with constraints, which plans do not keep."""
         if model.prepared.graph.constraints:
             what, allowed = "plans do not keep the constraints of a file", "a file without constraints"
             raise SettingsError(what, where=model.prepared.graph.name, allowed=allowed)
-        self._model, self._request, self._say = model, request, say
+        self._model, self._request, self._should_stop = model, request, should_stop
+        self.told = PlansTold(emit)
         self._cluster = request.cluster
         self.simulator = PlanSimulator(model, request.cluster, request.rules)
         self._shards = request.rules.shards_optimizer
@@ -128,13 +138,19 @@ class PlanSearch:
         self._began = 0.0
 
     def run(self, starts: Sequence[Plan] = ()) -> FoundPlans:
-        """Search for the request's seconds, or until nothing is left. Raises InfeasibleError if no plan fits."""
+        """Search for the request's seconds, until nothing is left or until `should_stop`.
+
+        Raises InfeasibleError if no plan that fits is found.
+        """
         self._began = time.monotonic()
         found = FoundPlans([])
         for plan in starts:
             self._judge(plan, found)
-        for candidate in sorted(self._candidates(), key=_rank):
-            if self._left_seconds() <= 0 and self._of_division:
+        candidates = sorted(self._candidates(), key=_rank)
+        for done, candidate in enumerate(candidates):
+            self.told.progress(done, len(candidates))
+            found.stopped = found.stopped or self._should_stop()
+            if found.stopped or (self._left_seconds() <= 0 and self._of_division):
                 found.not_reached += 1
             elif self._bound_us(candidate) >= self._best_us():
                 found.left_out += 1
@@ -142,6 +158,8 @@ class PlanSearch:
                 self._search(candidate, found)
         found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
         found.wall_seconds = time.monotonic() - self._began
+        if not found.best and found.stopped:
+            raise InfeasibleError("no plan that fits in memory was found before the stop")
         if not found.best:
             raise InfeasibleError(
                 f"no plan fits in memory ({found.simulated:,} simulated)",
@@ -160,7 +178,7 @@ class PlanSearch:
         if are_few(possible, micro_batches, not self._shards):
             size = candidate.micro_batch
             for each in all_plans(self.simulator, devices, possible, size, micro_batches, not self._shards):
-                if each.bound_us >= self._best_us():
+                if each.bound_us >= self._best_us() or self._should_stop():
                     break
                 self._judge(each.plan, found)
         else:
@@ -211,8 +229,7 @@ class PlanSearch:
         division = self._division_of(plan)
         before = self._of_division.get(division)
         if before is None or simulated.batch_time_us < before.batch_time_us:
-            if simulated.batch_time_us < self._best_us():
-                self._say(f"{counted(len(plan.replicas), 'replica')}: a batch in {time_words(simulated.batch_time_us)}")
+            self.told.found(division, simulated)
             self._of_division[division] = simulated
 
     def _division_of(self, plan: Plan) -> Division:
@@ -388,7 +405,7 @@ class PlanSearch:
         if part.device_count == 1:
             return np.zeros(self._model.prepared.grouping.group_count, np.int32)
         try:
-            report = Run(*self._asked(part, size, nominal), lambda _: None, lambda: False).execute(None)
+            report = Run(*self._asked(part, size, nominal), lambda _: None, self._should_stop).execute(None)
         except PlacetoError:  # no placement fits these devices
             return None
         return np.array(report["device_of_group"], np.int32)
