@@ -2,44 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.cli.main import main
+from tests.engine.plans.layered_step import LAYERS, files
 
 pytestmark = pytest.mark.slow
-
-LAYERS = 3
-
-
-def step(batch: int) -> dict[str, Any]:
-    """A training step of three layers, whose passes take ten and twenty µs a sample."""
-    nodes: list[dict[str, Any]] = []
-    edges = []
-    nodes += [
-        {"id": f"f{layer}", "time_us": 10 * batch, "output_bytes": [100 * batch], "phase": "forward"}
-        for layer in range(LAYERS)
-    ]
-    nodes += [
-        {"id": f"b{layer}", "time_us": 20 * batch, "output_bytes": [100 * batch, 4000], "phase": "backward"}
-        for layer in reversed(range(LAYERS))
-    ]
-    nodes += [{"id": f"u{layer}", "time_us": 3, "output_bytes": [0], "phase": "optimizer"} for layer in range(LAYERS)]
-    for layer in range(LAYERS):
-        edges.append({"source": f"f{layer}", "target": f"b{layer}", "output": 0})
-        edges.append({"source": f"b{layer}", "target": f"u{layer}", "output": 1})
-        if layer:
-            edges.append({"source": f"f{layer - 1}", "target": f"f{layer}", "output": 0})
-            edges.append({"source": f"b{layer}", "target": f"b{layer - 1}", "output": 0})
-    return {"directed": True, "graph": {"name": "layers", "batch": batch}, "nodes": nodes, "edges": edges}
-
-
-def files(folder: Path) -> tuple[Path, Path]:
-    one, two = folder / "one.json", folder / "two.json"
-    one.write_text(json.dumps(step(1)))
-    two.write_text(json.dumps(step(2)))
-    return one, two
 
 
 def test_two_cards_halve_a_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
