@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from engine.costs.costs import Costs
 from engine.errors import GraphError, SettingsError, shortened
+from engine.graphs.phases import phases_of_graph
 from engine.prepared import PreparedGraph
+from engine.simulator.streams.passes import has_backward_pass
+from engine.simulator.topology import topological_order
 
 OF_OPS = ("flops", "moved_bytes", "persistent_bytes", "temporary_bytes", "time_us", "measured_us")
 OF_OUTPUTS = ("output_bytes", "contents_bytes")
@@ -68,17 +71,31 @@ class ModelByBatch:
 
 def model_by_batch(readings: Sequence[PreparedGraph]) -> ModelByBatch:
     """The model of one or two readings, each of which says its samples. Raises GraphError."""
-    for reading in readings:
-        if not reading.origin.samples:
-            what = "the file does not say of how many samples it is a step"
-            allowed = "a recording with batch=, or a graph read with a batch"
-            raise GraphError(what, where=reading.graph.name, allowed=allowed)
-    in_order = sorted(readings, key=lambda reading: reading.origin.samples)
-    samples = tuple(reading.origin.samples for reading in in_order)
+    in_order = sorted(readings, key=_samples_of)
+    samples = tuple(_samples_of(reading) for reading in in_order)
     if len(set(samples)) < len(samples):
         what = f"both readings are of {samples[0]} samples"
         raise GraphError(what, where=in_order[0].graph.name, allowed="two different numbers")
-    return ModelByBatch(tuple(in_order), samples)
+    return ModelByBatch(tuple(map(_with_phases, in_order)), samples)
+
+
+def _samples_of(reading: PreparedGraph) -> int:
+    """The samples of a step, as its file says, or else the batch size with which it was read. Raises GraphError."""
+    samples = reading.origin.samples or reading.origin.options.get("batch_size")
+    if not isinstance(samples, int) or not samples:
+        what = "the file does not say of how many samples it is a step"
+        allowed = "a recording with batch=, or a graph read with a batch size"
+        raise GraphError(what, where=reading.graph.name, allowed=allowed)
+    return samples
+
+
+def _with_phases(reading: PreparedGraph) -> PreparedGraph:
+    """The reading with the phases of its ops, which TensorFlow's names tell where the file does not."""
+    graph = reading.graph
+    if len(graph.phase) or not has_backward_pass(graph):
+        return reading
+    phase = phases_of_graph(graph, topological_order(graph))
+    return dataclasses.replace(reading, graph=dataclasses.replace(graph, phase=phase))
 
 
 def _require_one_model(small: PreparedGraph, large: PreparedGraph) -> None:

@@ -22,9 +22,9 @@ FORMAT = 1
 def plan_report(
     model: ModelByBatch, request: PlanRequest, emit: Emit, should_stop: ShouldStop = lambda: False
 ) -> dict[str, Json]:
-    """Search for plans; the report of docs/formats/plans.md, also emitted as `Finished` unless `should_stop` ended the search.
+    """Search for plans; the report of docs/formats/plans.md.
 
-    Emits `PlanFound` for usual and better plans, and `Progress`; where it is stopped, the report has what it has found.
+    The report is also emitted as `Finished`, unless `should_stop` ended the search. Emits `PlanFound` for usual and better plans, and `Progress`; where it is stopped, the report has what it has found.
     Raises InfeasibleError where no plan fits in memory, SettingsError for a batch that cannot be divided.
     """
     search = PlanSearch(model, request, emit, should_stop)
