@@ -127,6 +127,7 @@ from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
 from engine.plans.report import found_line as found_plan_line
+from engine.plans.replica_files import GRAPHDEF, SAVED_MODEL, PlacedSource, usual_placed, write_replica_files
 from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest
@@ -304,6 +305,7 @@ __all__ = [
     "CONVERSIONS",
     "FAMILY_COUNT",
     "FORMATS",
+    "GRAPHDEF",
     "KINDS",
     "LOADED_FORMATS",
     "MEASURING_LIMITS",
@@ -326,6 +328,7 @@ __all__ = [
     "POLICY_VERSION",
     "PRESET_WORDS",
     "READING_STEPS",
+    "SAVED_MODEL",
     "SIZES_FROM",
     "SPLIT",
     "TRIPS_FROM",
@@ -382,6 +385,7 @@ __all__ = [
     "OpenInput",
     "Outcome",
     "Pipeline",
+    "PlacedSource",
     "PlacementError",
     "PlacetoError",
     "PlanFound",
@@ -516,8 +520,10 @@ __all__ = [
     "training_identity",
     "unknown_suffix",
     "usual_pipeline",
+    "usual_placed",
     "what_has_settings",
     "with_reserve",
     "write_placed",
+    "write_replica_files",
     "zero_shot_evaluations",
 ]

@@ -8,6 +8,7 @@ from engine import api
 from engine.cli import Commands
 from engine.cli.graph_arguments import cluster_of
 from engine.cli.plan_arguments import add_planning, model_of, plan_request
+from engine.cli.plan_out import add_out, placed_source, require_out, write_out
 from engine.files.destinations import require_writable
 
 
@@ -15,17 +16,23 @@ def add_plan(commands: Commands) -> None:
     """Add the command `plan GRAPH --cluster C --batch B`."""
     parser = commands.add_parser("plan", help="find replicas, pipelines and placements together for a global batch")
     add_planning(parser, 60.0, "seconds of the search")
+    add_out(parser)
     parser.set_defaults(command=_plan)
 
 
 def _plan(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
     require_writable("--report", parsed.report)
+    require_out(parsed)
     model = model_of(parsed)
+    source = None if parsed.out is None else placed_source(parsed)
     report = api.plan(model, plan_request(parsed, cluster, model), _print_better)
     if parsed.report is not None:
         parsed.report.write_text(json.dumps(report, indent=1) + "\n")
     print("\n".join(api.plan_lines(report)))
+    if source is not None:
+        lines = write_out(parsed.out, report, model, cluster, source)
+        print("\n".join(["", f"{parsed.out} has the report, and of the first plan above:", *lines]), file=sys.stderr)
     return 0
 
 

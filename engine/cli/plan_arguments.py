@@ -43,6 +43,11 @@ def add_planning(parser: argparse.ArgumentParser, seconds: float, of_what: str) 
         help="stages keep what they were given alone and run again before their backward pass (default none)",
     )
     parser.add_argument(
+        "--contiguous",
+        action="store_true",
+        help="a device runs one contiguous part of each pass, as PyTorch's pipelining requires",
+    )
+    parser.add_argument(
         "--shard-optimizer",
         action="store_true",
         help="each replica keeps and updates its part of the optimizer's state alone (ZeRO-1)",
@@ -78,5 +83,6 @@ def plan_request(parsed: argparse.Namespace, cluster: api.Cluster, model: api.Mo
     """What is asked of a search on `cluster`. Raises SettingsError."""
     pipeline = api.usual_pipeline(model.prepared.graph) if parsed.pipeline is None else api.pipeline_of(parsed.pipeline)
     recompute = api.Recompute.NONE if parsed.recompute is None else api.recompute_of(parsed.recompute)
-    rules = api.PlanRules(pipeline, recompute, parsed.shard_optimizer, api.Algorithm(parsed.all_reduce))
+    algorithm = api.Algorithm(parsed.all_reduce)
+    rules = api.PlanRules(pipeline, recompute, parsed.shard_optimizer, algorithm, parsed.contiguous)
     return api.PlanRequest(cluster, parsed.batch, rules, parsed.seconds, parsed.seed, drop_devices=parsed.drop_devices)

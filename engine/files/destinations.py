@@ -52,3 +52,12 @@ def require_folder(path: Path) -> None:
         raise SettingsError(
             "it cannot be written: Permission denied", where=shortened(str(path)), allowed="a folder", field="out"
         )
+
+
+def require_new_folder(option: str, path: Path) -> None:
+    """Raise SettingsError unless `path` is an empty folder or can become one, whole at once; makes nothing."""
+    whole, allowed = path.absolute(), "a new or an empty folder, in one that is there"
+    if whole.exists() and (not whole.is_dir() or any(whole.iterdir())):
+        raise SettingsError(f"{path} is there and not empty", where=option, allowed=allowed)
+    if not whole.parent.is_dir() or not os.access(whole.parent, os.W_OK):
+        raise SettingsError(f"{path} cannot be written", where=option, allowed=allowed)

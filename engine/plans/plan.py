@@ -71,10 +71,12 @@ class PlanRules:
     shards_optimizer: bool = False
     """whether each replica keeps and updates one part in N of the optimizer's state (ZeRO-1)"""
     algorithm: Algorithm = Algorithm.FASTEST
+    contiguous: bool = False
+    """whether each device of a replica runs one contiguous part of each pass"""
 
     def stream(self, micro_batches: int) -> Stream:
         """The stream of one replica."""
-        return Stream(micro_batches, self.pipeline, recompute=self.recompute)
+        return Stream(micro_batches, self.pipeline, self.contiguous, self.recompute)
 
     def to_json(self) -> dict[str, Json]:
         """The field `rules` of a plan's JSON."""
@@ -83,6 +85,7 @@ class PlanRules:
             "recompute": str(self.recompute),
             "shards_optimizer": self.shards_optimizer,
             "algorithm": str(self.algorithm),
+            "contiguous": self.contiguous,
         }
 
 

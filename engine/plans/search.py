@@ -224,7 +224,7 @@ class PlanSearch:
     def _judge(self, plan: Plan, found: FoundPlans) -> None:
         simulated = self.simulator.simulate(plan)
         found.simulated += 1
-        if np.any(simulated.peak_bytes > self._cluster.usable_bytes):
+        if np.any(simulated.peak_bytes > self._cluster.usable_bytes) or not self.simulator.keeps_rules(simulated):
             return
         division = self._division_of(plan)
         before = self._of_division.get(division)

@@ -109,6 +109,11 @@ class PlanSimulator:
             self._gather(reduced, end_us)
         return SimulatedPlan(plan, float(end_us.max()), peak_bytes, replicas, tuple(reduced), end_us)
 
+    def keeps_rules(self, simulated: SimulatedPlan) -> bool:
+        """Whether stages are contiguous where the rules say so."""
+        stages = (replica.batch.stages for replica in simulated.replicas)
+        return not self.rules.contiguous or all(each.is_contiguous for each in stages)
+
     def simulator(self, devices: tuple[int, ...], micro_batch: int, micro_batches: int) -> Simulator:
         """The simulator of batches of one replica; those of like devices share it."""
         cluster = part_of_cluster(self.cluster, np.array(devices))

@@ -74,7 +74,7 @@ def _fastest(search: PlanSearch, request: PlanRequest, plans: Iterator[Plan]) ->
             simulated = search.simulator.simulate(plan)
         except PlacetoError:  # an op that one of the devices cannot run
             continue
-        fits = np.all(simulated.peak_bytes <= request.cluster.usable_bytes)
+        fits = np.all(simulated.peak_bytes <= request.cluster.usable_bytes) and search.simulator.keeps_rules(simulated)
         if fits and (best is None or simulated.batch_time_us < best.batch_time_us):
             best = simulated
     return best
@@ -116,7 +116,7 @@ def _equal_layers(model: ModelByBatch, request: PlanRequest, sizes: Sequence[int
 def _of_equal_layers(model: ModelByBatch, request: PlanRequest, size: int) -> NDArray[np.int32] | None:
     """[groups] the rule's placement; None where it cannot be made."""
     prepared = dataclasses.replace(model.prepared, costs=model.costs(size), levels=Levels())
-    stream = request.rules.stream(request.batch // size)
+    stream = dataclasses.replace(request.rules, contiguous=False).stream(request.batch // size)  # judged when simulated
     asked = RunRequest(
         request.cluster,
         "even_layers",

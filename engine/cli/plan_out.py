@@ -1,0 +1,55 @@
+"""The folder of `plan --out`: the report, and for each replica of the best plan the files that its runtime reads."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine import api
+from engine.cli.graph_arguments import print_progress
+from engine.cli.reading_arguments import reading_options
+from engine.errors import GraphError
+from engine.files.destinations import require_new_folder, require_room
+from engine.files.whole_files import whole_folder
+
+REPORT = "plan.json"
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Add `--out`."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help=f"write the report here, as {REPORT}, and for each replica of the best plan what its runtime reads: of a "
+        "recording split points or a device map, else the placed file; the folder is new or empty",
+    )
+
+
+def require_out(parsed: argparse.Namespace) -> None:
+    """Raise SettingsError unless the folder can be written."""
+    if parsed.out is not None:
+        require_new_folder("--out", parsed.out)
+        if parsed.graph.is_file():
+            require_room("--out", parsed.out, parsed.graph.stat().st_size)
+
+
+def placed_source(parsed: argparse.Namespace) -> api.PlacedSource:
+    """The file of which placed ones are written; asks before a search. Raises GraphError, LimitError."""
+    suffix, options, limits = api.suffix_of(parsed.graph.name), reading_options(parsed), api.Limits()
+    if suffix == api.SAVED_MODEL:
+        try:
+            api.require_saved_model(parsed.graph, suffix, limits, options, print_progress)
+        except GraphError as error:
+            return api.PlacedSource(parsed.graph, suffix, options, limits, api.GRAPHDEF, str(error))
+    return api.PlacedSource(parsed.graph, suffix, options, limits, api.usual_placed(suffix))
+
+
+def write_out(
+    folder: Path, report: Mapping[str, Any], model: api.ModelByBatch, cluster: api.Cluster, source: api.PlacedSource
+) -> list[str]:
+    """Write the folder, whole or not at all. Returns lines for people on what is in it. Raises as `write_placed`."""
+    with whole_folder(folder) as partial:
+        (partial / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+        return api.write_replica_files(report["plans"][0], model.prepared, cluster, source, partial)
