@@ -16,7 +16,7 @@ from engine.child.parent import Limits, Pulse, ReportProgress, kills_for_memory,
 from engine.child.sandbox import missing as missing_of_sandbox
 from engine.child.warm import end_warm
 from engine.clusters.calibration import MeasuredFigure
-from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster, Device, with_reserve
+from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster, Device, with_prices, with_reserve
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.link_choices import LINK_CHOICES, choices_of_kind
@@ -522,6 +522,7 @@ __all__ = [
     "usual_pipeline",
     "usual_placed",
     "what_has_settings",
+    "with_prices",
     "with_reserve",
     "write_placed",
     "write_replica_files",

@@ -5,16 +5,23 @@ import dataclasses
 from pathlib import Path
 
 from engine import api
-from engine.cli.graph_arguments import add_graph, add_seed, prepared_graph, print_progress
+from engine.cli.graph_arguments import add_graph, add_seed, cluster_of, prepared_graph, print_progress
 from engine.cli.reading_arguments import reading_options
-from engine.errors import SettingsError
+from engine.errors import SettingsError, shortened
 
 
 def add_planning(parser: argparse.ArgumentParser, seconds: float, of_what: str) -> None:
-    """Add the graph, `--batch`, `--second`, `--second-batch-size`, `--seconds`, `--seed` and the rules of plans."""
+    """Add the graph and its cluster with prices, `--batch`, the second reading, `--seconds`, `--seed` and the rules."""
     add_graph(parser)
     parser.add_argument(
         "--batch", type=int, required=True, metavar="B", help="samples of a batch, of all replicas together"
+    )
+    parser.add_argument(
+        "--price",
+        action="append",
+        default=[],
+        metavar="KIND=PRICE",
+        help="what an hour of each device of a kind costs you, in any currency, once for each kind: RTX4090=0.35",
     )
     parser.add_argument(
         "--second",
@@ -58,6 +65,29 @@ def add_planning(parser: argparse.ArgumentParser, seconds: float, of_what: str) 
         default=str(api.Algorithm.FASTEST),
         help="how replicas add up gradients (default %(default)s)",
     )
+
+
+def priced_cluster(parsed: argparse.Namespace) -> api.Cluster:
+    """The cluster of `--cluster` with the prices of `--price`. Raises ClusterError, SettingsError."""
+    cluster, prices = cluster_of(parsed), {}
+    kind_of_name = {device.kind.lower(): device.kind for device in cluster.devices}
+    for text in parsed.price:
+        name, price = _price(text)
+        kind = kind_of_name.get(name.lower(), name)
+        if kind in prices:
+            raise SettingsError(f"{shortened(kind)} is there twice", where="--price", allowed="each kind once")
+        prices[kind] = price
+    return api.with_prices(cluster, prices)
+
+
+def _price(text: str) -> tuple[str, float]:
+    """The kind and the price of `RTX4090=0.35`. Raises SettingsError."""
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        what, allowed = f"{shortened(text)} is no price", "KIND=PRICE, such as RTX4090=0.35"
+        raise SettingsError(what, where="--price", allowed=allowed) from None
 
 
 def model_of(parsed: argparse.Namespace) -> api.ModelByBatch:

@@ -1,7 +1,8 @@
 """The modelled machine: devices, their memory, and the links between them."""
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,6 +20,7 @@ MOST_MEMORY_BYTES = 10**15
 SMALLEST_BANDWIDTH_BYTES_PER_US = 1e-6
 """a byte a second: with less a transfer's time could leave the range of numbers"""
 LARGEST_BANDWIDTH_BYTES_PER_US = 1e15
+LARGEST_PRICE = 1e9
 LONGEST_US = 1e12
 """longest latency or rest: eleven days"""
 
@@ -73,6 +75,8 @@ class Device:
     """a kind that the cluster describes itself"""
     reserved_bytes: int = 0
     """part of its memory that the runtime keeps: its context, its allocator, other processes"""
+    price_per_hour: float | None = None
+    """what an hour of it costs, in any currency; None: nobody has said"""
 
     def __post_init__(self) -> None:
         assert self.own is None or (self.own.name == self.kind and self.kind not in KINDS)
@@ -93,6 +97,9 @@ class Device:
                 allowed=f"an integer from 0 to {self.memory_bytes - 1}, less than its memory",
                 field="cluster",
             )
+        if self.price_per_hour is not None and not 0 <= self.price_per_hour <= LARGEST_PRICE:
+            where, allowed = f"price_per_hour of {self.name}", f"a number from 0 to {LARGEST_PRICE:g}"
+            raise ClusterError(f"{self.price_per_hour}", where=where, allowed=allowed, field="cluster")
 
     @property
     def usable_bytes(self) -> int:
@@ -205,6 +212,30 @@ def with_reserve(cluster: Cluster, reserved_bytes: int) -> Cluster:
         for device in cluster.devices
     ]
     return dataclasses.replace(cluster, devices=tuple(devices))
+
+
+def with_prices(cluster: Cluster, prices: Mapping[str, float]) -> Cluster:
+    """The cluster with `prices` an hour, kind → price of a device; other kinds keep theirs.
+
+    Raises ClusterError for a kind of which it has no device, and for a price out of range.
+    """
+    kinds = {device.kind for device in cluster.devices}
+    for kind in prices:
+        if kind not in kinds:
+            what, allowed = f"the cluster has no {shortened(kind)}", ", ".join(sorted(kinds))
+            raise ClusterError(what, where="price", allowed=allowed, field="cluster")
+    devices = [
+        dataclasses.replace(device, price_per_hour=prices.get(device.kind, device.price_per_hour))
+        for device in cluster.devices
+    ]
+    return dataclasses.replace(cluster, devices=tuple(devices))
+
+
+def price_per_hour(devices: Iterable[Device]) -> float | None:
+    """What an hour of all `devices` costs; None where one of them has no price."""
+    prices = [device.price_per_hour for device in devices]
+    known = [price for price in prices if price is not None]
+    return math.fsum(known) if len(known) == len(prices) else None
 
 
 def part_of_cluster(cluster: Cluster, devices: NDArray[np.integer]) -> Cluster:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.clusters.calibration import calibration_of_json, calibration_to_json
 from engine.clusters.cluster import (
     LARGEST_BANDWIDTH_BYTES_PER_US,
+    LARGEST_PRICE,
     LONGEST_US,
     MOST_DEVICES,
     MOST_MEMORY_BYTES,
@@ -113,7 +114,8 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
 
 def _device_to_json(device: Device) -> dict[str, Json]:
     reserved: dict[str, Json] = {"reserved_bytes": device.reserved_bytes} if device.reserved_bytes else {}
-    return {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes, **reserved}
+    price: dict[str, Json] = {} if device.price_per_hour is None else {"price_per_hour": device.price_per_hour}
+    return {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes, **reserved, **price}
 
 
 def _devices(value: Json, own_kinds: Mapping[str, DeviceKind]) -> tuple[Device, ...]:
@@ -125,7 +127,7 @@ def _devices(value: Json, own_kinds: Mapping[str, DeviceKind]) -> tuple[Device, 
 
 
 def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Device:
-    fields = object_of(value, where, ("name", "kind", "memory_bytes", "reserved_bytes"))
+    fields = object_of(value, where, ("name", "kind", "memory_bytes", "reserved_bytes", "price_per_hour"))
     written = text_of(fields, where, "kind")
     own = own_kinds.get(written.lower())
     kind = own.name if own else canonical_kind(written)
@@ -137,7 +139,11 @@ def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Dev
         raise ClusterError(shortened(name), where=f"{where}.name", allowed=allowed, field="cluster")
     default = own.memory_bytes if own else default_memory_bytes(kind)
     memory_bytes = _bytes(fields, where, "memory_bytes", 1, default)
-    return Device(_one_spelling(match), kind, memory_bytes, own, _bytes(fields, where, "reserved_bytes", 0, 0))
+    reserved_bytes = _bytes(fields, where, "reserved_bytes", 0, 0)
+    price = (
+        number_of(fields, where, "price_per_hour", (0.0, LARGEST_PRICE), 0.0) if "price_per_hour" in fields else None
+    )
+    return Device(_one_spelling(match), kind, memory_bytes, own, reserved_bytes, price)
 
 
 def _bytes(fields: dict[str, Json], where: str, key: str, least: int, default: int) -> int:

@@ -9,6 +9,7 @@ from engine import VERSION
 from engine.events import Emit, Json, PlanFound, ShouldStop
 from engine.number_words import counted, time_words
 from engine.plans.by_batch import ModelByBatch
+from engine.plans.price import prices_of
 from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.sharded import ShardedCost
 from engine.plans.simulated import SimulatedPlan
@@ -24,7 +25,8 @@ def plan_report(
 ) -> dict[str, Json]:
     """Search for plans; the report of docs/formats/plans.md.
 
-    The report is also emitted as `Finished`, unless `should_stop` ended the search. Emits `PlanFound` for usual and better plans, and `Progress`; where it is stopped, the report has what it has found.
+    The report is also emitted as `Finished`, unless `should_stop` ended the search. Emits `PlanFound` for usual and
+    better plans, and `Progress`; where it is stopped, the report has what it has found.
     Raises InfeasibleError where no plan fits in memory, SettingsError for a batch that cannot be divided.
     """
     search = PlanSearch(model, request, emit, should_stop)
@@ -52,9 +54,12 @@ def plan_report(
         "stopped": found.stopped,
         "devices": [device.name for device in request.cluster.devices],
         "groups": [*prepared.grouping.names],
-        "plans": [plan_to_json(model, plan) for plan in found.best],
+        "plans": [plan_to_json(model, plan) | prices_of(request.cluster, plan) for plan in found.best],
         "usual": {
-            **{name: None if plan is None else plan_to_json(model, plan) for name, plan in usual.items()},
+            **{
+                name: None if plan is None else plan_to_json(model, plan) | prices_of(request.cluster, plan)
+                for name, plan in usual.items()
+            },
             SHARDED: None if sharding is None else _estimate_to_json(model, request, sharding),
         },
     }
@@ -107,10 +112,17 @@ def plan_lines(report: Mapping[str, Any]) -> list[str]:
     lines = []
     for plan in report["plans"]:
         lines.append(f"{_rate(plan)}  {'; '.join(_replica(row, report['devices']) for row in plan['replicas'])}")
+        if plan["price_per_million_samples"] is not None:
+            lines.append(f"    {price_words(plan)}")
         if plan["is_extrapolated"]:
             lines.append("    its micro-batches lie outside of the batches that were read")
     usual = [_usual_line(WORDS[name], plan, report["plans"][0]) for name, plan in report["usual"].items()]
     return [*lines, "", "what people do:", *usual]
+
+
+def price_words(plan: Mapping[str, Any]) -> str:
+    """What a plan with prices costs, in the person's currency."""
+    return f"{plan['price_per_hour']:.4g} an hour, {plan['price_per_million_samples']:.4g} a million samples"
 
 
 def _rate(plan: Mapping[str, Any]) -> str:

@@ -47,6 +47,10 @@ def test_with_one_reading_micro_batches_have_its_size(tmp_path: Path, capsys: py
         (["--batch", "4", "--pipeline", "ring"], "'ring' is not known"),
         (["--batch", "4", "--second", "two.json"], "both are one file"),
         (["--batch", "4", "--seconds", "-1"], "-1.0 seconds"),
+        (["--batch", "4", "--price", "V100"], "--price: V100 is no price; allowed: KIND=PRICE"),
+        (["--batch", "4", "--price", "v100=1", "--price", "V100=2"], "V100 is there twice"),
+        (["--batch", "4", "--price", "K80=1"], "the cluster has no K80; allowed: V100"),
+        (["--batch", "4", "--price", "V100=-1"], "price_per_hour of /device:GPU:0: -1.0"),
     ],
 )
 def test_one_sentence_says_what_is_wrong(

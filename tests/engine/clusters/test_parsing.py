@@ -166,7 +166,8 @@ MISTAKES = {
     '{"devices": []}': "devices: 0 devices; allowed: a list of 1 to 256 devices",
     '{"devices": {}}': "devices: an empty object; allowed: a list of 1 to 256 devices",
     '{"devices": [' + ",".join([ONE] * 257) + "]}": "devices: 257 devices; allowed: a list of 1 to 256 devices",
-    '{"devices": [1]}': "devices[0]: 1; allowed: an object with name, kind, memory_bytes, reserved_bytes",
+    '{"devices": [1]}': "devices[0]: 1; allowed: an object with name, kind, memory_bytes, reserved_bytes, "
+    "price_per_hour",
     '{"devices": [' + ONE + ", " + ONE + "]}": "/device:GPU:0, /device:GPU:0: two devices have one name; "
     "allowed: unique names",
     '{"devices": [{"name": "/device:GPU:0"}]}': "devices[0].kind: nothing; allowed: a text",
@@ -195,7 +196,7 @@ MISTAKES = {
     device('"memory_bytes": "12"'): f"devices[0].memory_bytes: '12'; {MEMORY}",
     device(
         '"memory": 12'
-    ): "devices[0]: the key memory is not known; allowed: name, kind, memory_bytes, reserved_bytes",
+    ): "devices[0]: the key memory is not known; allowed: name, kind, memory_bytes, reserved_bytes, price_per_hour",
     device('"kind": "CPU"'): "kind: this key is there twice in one object; allowed: each key once",
     links('"contention": "ring"'): "links.contention: 'ring'; allowed: bus, pair, none, sender, host",
     links('"contention": ["bus"]'): "links.contention: a list; allowed: bus, pair, none, sender, host",
