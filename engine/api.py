@@ -126,8 +126,8 @@ from engine.placeto.kept_policy import KeptPolicy
 from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
-from engine.plans.report import found_line as found_plan_line
 from engine.plans.replica_files import GRAPHDEF, SAVED_MODEL, PlacedSource, usual_placed, write_replica_files
+from engine.plans.report import found_line as found_plan_line
 from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest

@@ -9,6 +9,7 @@ from engine.plans.plan import PlanRules
 from engine.plans.report import found_line, plan_report
 from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.simulated import PlanSimulator
+from engine.plans.usual import SHARDED
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case, one_gradient
 
@@ -44,7 +45,8 @@ def test_usual_and_better_plans_are_told_and_the_report_last() -> None:
     assert best["batch_time_us"] == better[-1]  # type: ignore[index,call-overload]  # an object
     usual = report["usual"]
     assert isinstance(usual, dict)
-    assert [event.usual for event in plans if event.usual] == [name for name, plan in usual.items() if plan]
+    are_plans = [name for name, plan in usual.items() if plan and name != SHARDED]
+    assert [event.usual for event in plans if event.usual] == are_plans
     assert listener.events[-1] == Finished(report) and report["stopped"] is False
     assert any(isinstance(event, Progress) and event.total > 1 for event in listener.events)
     assert found_line(plans[0]).endswith("s") and "replica" in found_line(plans[0])
@@ -56,7 +58,7 @@ def test_a_told_plan_has_its_replicas_in_short_and_the_memory_of_each_device() -
     plan_report(model, PlanRequest(cluster, BATCH, RULES), listener.emit)
     for event in listener.plans():
         assert len(event.peak_bytes) == cluster.device_count
-        assert all(set(row) == {"devices", "micro_batch", "micro_batches"} for row in event.replicas)
+        assert all(set(row) == {"devices", "micro_batch", "micro_batches", "turns"} for row in event.replicas)
         rows = [(row["micro_batch"], row["micro_batches"]) for row in event.replicas]
         assert sum(size * count for size, count in rows) == BATCH  # type: ignore[operator,misc]  # integers
 
