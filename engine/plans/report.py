@@ -13,6 +13,7 @@ from engine.plans.price import prices_of
 from engine.plans.search import PlanRequest, PlanSearch
 from engine.plans.sharded import ShardedCost
 from engine.plans.simulated import SimulatedPlan
+from engine.plans.staged import replicas_to_json
 from engine.plans.usual import SHARDED, WORDS, usual_plans, usual_sharding
 from engine.simulator.streams.figures import US_IN_A_SECOND
 
@@ -88,7 +89,7 @@ def plan_to_json(model: ModelByBatch, simulated: SimulatedPlan) -> dict[str, Jso
         "samples_per_second": simulated.samples_per_second,
         "peak_bytes": simulated.peak_bytes.tolist(),
         "end_us": simulated.end_us.tolist(),
-        "replicas": [replica.to_json() for replica in plan.replicas],
+        "replicas": replicas_to_json(model.prepared, plan),
         "is_extrapolated": any(model.is_extrapolated(replica.micro_batch) for replica in plan.replicas),
         "reduced": [
             {
