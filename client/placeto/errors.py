@@ -7,3 +7,7 @@ class RecordingError(Exception):
 
 class PlacementError(Exception):
     """A placement that a model cannot be given: one sentence."""
+
+
+class PlanError(Exception):
+    """A plan that PyTorch cannot carry out here: one sentence."""

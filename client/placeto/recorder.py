@@ -69,17 +69,17 @@ def _recorder() -> Callable[..., Recording]:
     return record_step
 
 
-def check_torch() -> None:
-    """Says what is missing where PyTorch is not there or too old.
+def check_torch(what: str = "recording", oldest: tuple[int, int] = OLDEST_TORCH) -> None:
+    """Says what is missing where PyTorch is not there or too old for `what`.
 
     Raises:
         RecordingError: It is.
     """
-    oldest = ".".join(map(str, OLDEST_TORCH))
+    words = ".".join(map(str, oldest))
     try:
         import torch
     except ImportError as error:
-        raise RecordingError(f"recording needs PyTorch {oldest} or newer, and it is not installed here") from error
+        raise RecordingError(f"{what} needs PyTorch {words} or newer, and it is not installed here") from error
     found = re.match(r"(\d+)\.(\d+)", torch.__version__)
-    if found is not None and (int(found[1]), int(found[2])) < OLDEST_TORCH:
-        raise RecordingError(f"recording needs PyTorch {oldest} or newer; here is {torch.__version__}")
+    if found is not None and (int(found[1]), int(found[2])) < oldest:
+        raise RecordingError(f"{what} needs PyTorch {words} or newer; here is {torch.__version__}")
