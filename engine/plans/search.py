@@ -327,8 +327,9 @@ class PlanSearch:
             own = sorted(devices, key=lambda device: (direction * work_us[class_of[device]], class_of[device], device))
             part = part_of_cluster(self._cluster, np.array(own))
             layers = layer_costs(self._model.prepared, self._model.costs(size), part, 1 / micro_batches)
-            replica = replica_of_stages(replicated_stages(layers), own, size, micro_batches)
-            if replica is not None and replica.turns:
+            stages = replicated_stages(layers)
+            replica = replica_of_stages(stages, own, size, micro_batches)
+            if replica is not None and replica.turns and len(stages) > 1:  # one stage in turns is data parallelism
                 yield Plan((replica,))
 
     def _replicas(self, candidate: SizedDivision) -> tuple[list[Replica], int]:
