@@ -127,10 +127,13 @@ from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
 from engine.plans.replica_files import GRAPHDEF, SAVED_MODEL, PlacedSource, usual_placed, write_replica_files
+from engine.plans.replica_run import replica_request
 from engine.plans.report import found_line as found_plan_line
 from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
-from engine.plans.search import PlanRequest
+from engine.plans.search import PlanRequest, require_plannable
+from engine.plans.usual import WORDS as USUAL_PLANS
+from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices, usual_plan_words
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
@@ -333,6 +336,7 @@ __all__ = [
     "SPLIT",
     "TRIPS_FROM",
     "TRIVIAL_BASELINES",
+    "USUAL_PLANS",
     "VERSION",
     "Algorithm",
     "Baseline",
@@ -483,15 +487,21 @@ __all__ = [
     "placement_of_report",
     "placement_to_json",
     "plan",
+    "plan_ahead",
     "plan_lines",
+    "plan_verdict",
+    "plan_words",
     "policy_fit",
     "prepare",
     "prepared_family",
     "profile",
     "ranges_words",
+    "rate_words",
     "read_placement",
     "read_policy",
     "recompute_of",
+    "replica_devices",
+    "replica_request",
     "require_can_split",
     "require_drawable",
     "require_idle",
@@ -499,6 +509,7 @@ __all__ = [
     "require_module_file",
     "require_offload",
     "require_placeable",
+    "require_plannable",
     "require_room_for_variables",
     "require_saved_model",
     "require_stream",
@@ -521,6 +532,7 @@ __all__ = [
     "unknown_suffix",
     "usual_pipeline",
     "usual_placed",
+    "usual_plan_words",
     "what_has_settings",
     "with_prices",
     "with_reserve",

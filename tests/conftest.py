@@ -99,7 +99,9 @@ SLOW = (
     "webapp/test_worker_versions.py",
 )
 """folders and files whose tests are all slow; a slow test in another file is marked there"""
-SLOW_FIXTURES = frozenset({"around", "prepared_blob", "prepared_tree", "inception_path", "tiny_cnn_path"})
+SLOW_FIXTURES = frozenset(
+    {"around", "prepared_blob", "reading_blobs", "prepared_tree", "inception_path", "tiny_cnn_path"}
+)
 """fixtures that start Python processes"""
 _current: list[pytest.Item | None] = []
 

@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "webapp.placements.apps.PlacementsConfig",
     "webapp.sharing.apps.SharingConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
+    "webapp.plans.apps.PlansConfig",
     "webapp.measuring.apps.MeasuringConfig",
     "webapp.backups.apps.BackupsConfig",
 ]

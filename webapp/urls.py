@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("webapp.pages.policies.urls")),
     path("", include("webapp.pages.runs.urls")),
     path("", include("webapp.pages.comparisons.urls")),
+    path("", include("webapp.pages.plans.urls")),
     path("", include("webapp.pages.explorer.urls")),
     path("", include("webapp.pages.placements.urls")),
     path("", include("webapp.pages.exports.urls")),

@@ -64,6 +64,11 @@ class ModelByBatch:
             self._costs[samples] = _between(self.readings[0].costs, self.readings[1].costs, self._share(samples))
         return self._costs[samples]
 
+    def at(self, samples: int) -> PreparedGraph:
+        """The graph of a micro-batch of `samples`, as if it had been read at that number. Raises as `costs`."""
+        origin = dataclasses.replace(self.prepared.origin, samples=samples)
+        return dataclasses.replace(self.prepared, costs=self.costs(samples), origin=origin)
+
     def _share(self, samples: int) -> float:
         small, large = self.samples
         return (samples - small) / (large - small)

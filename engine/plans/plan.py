@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,17 @@ class PlanRules:
     def stream(self, micro_batches: int) -> Stream:
         """The stream of one replica."""
         return Stream(micro_batches, self.pipeline, self.contiguous, self.recompute)
+
+    @staticmethod
+    def from_json(value: Json) -> "PlanRules":
+        """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for what this version never writes."""
+        fields: Any = value
+        return PlanRules(
+            Pipeline(fields["pipeline"]),
+            Recompute(fields["recompute"]),
+            fields["shards_optimizer"],
+            Algorithm(fields["algorithm"]),
+        )
 
     def to_json(self) -> dict[str, Json]:
         """The field `rules` of a plan's JSON."""

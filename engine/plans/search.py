@@ -248,12 +248,17 @@ class PlanSearch:
             if batch % size == 0 and batch // size <= MOST_MICRO_BATCHES and self._model.is_known(size)
         ]
 
-    def _candidates(self) -> Iterator[SizedDivision]:
+    def require_sizes(self) -> list[int]:
+        """`micro_batches`, of which there must be some. Raises SettingsError."""
         sizes = self.micro_batches()
         if not sizes:
             read = " or ".join(map(str, self._model.samples))
             what = f"a batch of {self._request.batch} samples cannot be divided into micro-batches of {read}"
             raise SettingsError(what, where="batch", allowed="a multiple, or a second reading", field="batch")
+        return sizes
+
+    def _candidates(self) -> Iterator[SizedDivision]:
+        sizes = self.require_sizes()
         families = families_of_classes(self._cluster, self._classes)
         for division in divisions(tuple(map(len, self._classes)), families):
             for size in sizes:
@@ -410,3 +415,8 @@ class PlanSearch:
         except PlacetoError:  # no placement fits these devices
             return None
         return np.array(report["device_of_group"], np.int32)
+
+
+def require_plannable(model: ModelByBatch, request: PlanRequest) -> None:
+    """Raise what a search would, before it begins: SettingsError for constraints, or a batch that cannot be divided."""
+    PlanSearch(model, request).require_sizes()

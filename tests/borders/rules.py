@@ -17,7 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.example",),
     ("webapp.backups",),
     ("webapp.sharing",),
-    ("webapp.comparisons", "webapp.placements", "webapp.measuring"),
+    ("webapp.comparisons", "webapp.placements", "webapp.plans", "webapp.measuring"),
     ("webapp.runs",),
     ("webapp.policies",),
     ("webapp.graphs",),

@@ -16,9 +16,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from pytest_django import Settings
 
+from engine import api
 from tests.engine.policies.small_policies import small_card, small_policy
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.run_rows import answered, compared, started
+from tests.webapp.scripted_engine import CLUSTER
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
@@ -26,6 +28,7 @@ from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.exports.placements import OF_PLACEMENT
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import NAMES
+from webapp.plans.models import PlanReport, PlanSearch
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
@@ -50,7 +53,7 @@ NOT_MADE_HERE = (
 """what the rows below have no result for"""
 READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
-STREAMED = {"policy": "policies/", "run": "runs/", "comparison": "comparisons/"}
+STREAMED = {"policy": "policies/", "run": "runs/", "comparison": "comparisons/", "search": "plans/"}
 """whose jobs have events → below which address"""
 
 
@@ -149,6 +152,7 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
         "measurement_id": measurement.id,
         "calibration_id": Calibration.objects.create(status=Calibration.DONE).id,
         "placement_id": kept.json()["id"],
+        "search_id": searched(real_graph, is_done=True).id,
         "link_id": uuid.uuid4(),
     }
     waiting_graph = Graph.objects.create(project=project, name="small.json", suffix=".json")
@@ -163,6 +167,7 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
         "policy_id": lifecycle.start_training("new", TrainingPlan((), (), (), ("2xK80",), 9.0, 0, 1)).id,
         "profile_id": Profile.objects.create(graph=real_graph).id,
         "calibration_id": Calibration.objects.create().id,
+        "search_id": searched(real_graph, is_done=False).id,
     }
     tokens = {"runs": make_link(run), "comparisons": make_link(comparison)}
     for queue in QUEUES:
@@ -170,11 +175,27 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
     return Rows(ended, waiting, tokens)
 
 
+def searched(graph: Graph, *, is_done: bool) -> PlanSearch:
+    """A search for plans, with a report if it is done."""
+    rules: api.Json = {**api.PlanRules(api.Pipeline.INFERENCE).to_json()}
+    search = PlanSearch.objects.create(graph=graph, cluster=CLUSTER, batch=2, seconds=1.0, plan_rules=rules)
+    if is_done:
+        replica: api.Json = {"devices": [0], "micro_batch": 1, "micro_batches": 2, "device_of_group": [0]}
+        figures: dict[str, api.Json] = {"batch_time_us": 2.0, "samples_per_second": 1e6, "peak_bytes": [9, 0]}
+        plan: api.Json = {**figures, "replicas": [replica], "reduced": [], "is_extrapolated": False}
+        counts: dict[str, api.Json] = {"simulated": 1, "left_out": 1, "not_reached": 0, "wall_seconds": 0.1}
+        devices: api.Json = ["/device:GPU:0", "/device:GPU:1"]
+        rest: dict[str, api.Json] = {"batch": 2, "stopped": False, "devices": devices, "usual": {"data_parallel": plan}}
+        PlanReport.objects.create(search=search, content={**counts, **rest, "plans": [plan]})
+        PlanSearch.objects.filter(id=search.id).update(status=PlanSearch.DONE)
+    return search
+
+
 def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, str]) -> Iterator[str]:
     """`pattern` with each value that its placeholders may have."""
     of_comparison = any(word in pattern for word in ("comparison", "table"))
     values = {name: [str(value)] for name, value in ids.items()}
-    job = next((f"{kind}_id" for kind in ("policy", "run", "comparison") if pattern.startswith(STREAMED[kind])), "")
+    job = next((f"{kind}_id" for kind in STREAMED if pattern.startswith(STREAMED[kind])), "")
     values |= {
         "job_id": values.get(job, []),
         "token": [tokens["comparisons" if of_comparison else "runs"]],

@@ -177,13 +177,13 @@ def test_a_file_that_is_not_there_is_reported(client: Client, first: Graph, data
 def test_a_project_that_is_deleted_meanwhile_leaves_nothing(
     client: Client, first: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    share = uploads._share
+    share = uploads.share_file
 
     def delete_and_share(*arguments: Any) -> None:
         share(*arguments)
         Project.objects.all().delete()
 
-    monkeypatch.setattr(uploads, "_share", delete_and_share)
+    monkeypatch.setattr(uploads, "share_file", delete_and_share)
     assert again(client, first).status_code == 404
     assert sorted(first.source_path.parent.iterdir()) == sorted(first.paths)
 

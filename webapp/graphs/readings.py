@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from webapp.graphs.models import Graph
 
-WORK = ("runs", "comparisons", "profiles", "measurements")
+WORK = ("runs", "comparisons", "plan_searches", "profiles", "measurements")
 """what is made with a reading, and shows it"""
 LONGEST_CHAIN = 1000
 

@@ -92,9 +92,9 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
     )
     with files_of(new):
         try:
-            _share(graph.source_path, new.source_path)
+            share_file(graph.source_path, new.source_path)
             if isinstance(times, Path):
-                _share(times, new.times_path)
+                share_file(times, new.times_path)
                 new.times_name, new.times_bytes = times_name, times.stat().st_size
         except FileNotFoundError:
             raise Http404("The graph's file is not on this machine.") from None
@@ -149,7 +149,7 @@ def files_of(graph: Graph) -> Iterator[None]:
         raise
 
 
-def _share(source: Path, destination: Path) -> None:
+def share_file(source: Path, destination: Path) -> None:
     """Link `source` at `destination`: stored files never change. Copy it if the disk has no hard links."""
     destination.parent.mkdir(mode=0o700, exist_ok=True)
     os.utime(source)  # as young as an upload: without a row yet, an old file would be removed

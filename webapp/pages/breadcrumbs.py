@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.measuring.models import StepMeasurement
+from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -37,10 +38,12 @@ def _way_to(row: Model) -> list[tuple[str, str]]:
             return [*_way_to(row.graph), (reverse("runs:detail", args=[row.id]), row.name or row.method_label)]
         case Comparison():
             return [*_way_to(row.graph), (reverse("comparisons:detail", args=[row.id]), row.name or "Comparison")]
+        case PlanSearch():
+            return [*_way_to(row.graph), (reverse("plans:detail", args=[row.id]), row.name or "Plans")]
         case StepMeasurement():
             return [*_way_to(row.graph), (reverse("measurements:detail", args=[row.id]), "Measured placements")]
         case Policy():
             return [(reverse("policies:list"), "Policies"), (reverse("policies:detail", args=[row.id]), row.name)]
     raise TypeError(
-        f"no page for a {type(row).__name__}; allowed: project, graph, run, comparison, measurement, policy"
+        f"no page for a {type(row).__name__}; allowed: project, graph, run, comparison, search, measurement, policy"
     )

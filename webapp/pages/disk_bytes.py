@@ -6,16 +6,17 @@ from django.db.models import Aggregate, BigIntegerField, F, OuterRef, QuerySet, 
 from django.db.models.functions import Coalesce
 
 from webapp.graphs.models import Graph
+from webapp.plans.models import PlanSearch
 from webapp.runs.models import Run
 
 FILES = F("file_bytes") + F("times_bytes")
 """of a graph"""
 EVENTS = F("event_bytes")
-"""of a run"""
+"""of a run, or of a search for plans"""
 
 
 def over_rows(
-    model: type[Graph] | type[Run], key: str, what: Aggregate, among: QuerySet[Any] | None = None
+    model: type[Graph] | type[Run] | type[PlanSearch], key: str, what: Aggregate, among: QuerySet[Any] | None = None
 ) -> Coalesce:
     """`what` over the living rows of `model`, or those `among` them, whose `key` is the row of the query.
 
@@ -28,18 +29,22 @@ def over_rows(
 
 def of_each_project() -> dict[str, object]:
     """The annotation `disk_bytes` of projects."""
-    return {"disk_bytes": over_rows(Graph, "project", Sum(FILES)) + over_rows(Run, "project", Sum(EVENTS))}
+    return {"disk_bytes": over_rows(Graph, "project", Sum(FILES)) + _events("project")}
 
 
 def of_each_graph() -> dict[str, object]:
     """The annotation `disk_bytes` of graphs."""
-    return {"disk_bytes": FILES + over_rows(Run, "graph", Sum(EVENTS))}
+    return {"disk_bytes": FILES + _events("graph")}
 
 
-def of_all(graphs: QuerySet[Graph], runs: QuerySet[Run]) -> int:
-    """The bytes of `graphs` and `runs` together."""
-    return _sum(graphs, FILES) + _sum(runs, EVENTS)
+def of_all(graphs: QuerySet[Graph], runs: QuerySet[Run], searches: QuerySet[PlanSearch]) -> int:
+    """The bytes of `graphs`, `runs` and `searches` together."""
+    return _sum(graphs, FILES) + _sum(runs, EVENTS) + _sum(searches, EVENTS)
 
 
-def _sum(rows: QuerySet[Graph] | QuerySet[Run], what: object) -> int:
+def _events(key: str) -> Any:
+    return over_rows(Run, key, Sum(EVENTS)) + over_rows(PlanSearch, key, Sum(EVENTS))
+
+
+def _sum(rows: QuerySet[Graph] | QuerySet[Run] | QuerySet[PlanSearch], what: object) -> int:
     return int(rows.aggregate(bytes=Sum(what, default=0))["bytes"])

@@ -1,4 +1,4 @@
-"""Lists of runs, where a comparison is one line."""
+"""Lists of runs, where a comparison, or a search for plans, is one line."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from engine import api
 from webapp.comparisons.models import Comparison
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
+from webapp.plans.models import PlanSearch
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 
@@ -33,6 +34,18 @@ class RunLine:
     def id(self) -> UUID:
         """The run's id."""
         return self.run.id
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A search for plans."""
+
+    search: PlanSearch
+
+    @property
+    def id(self) -> UUID:
+        """The search's id."""
+        return self.search.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,10 @@ COMPARISON_RANKS: dict[str, Any] = {
     "fastest": Coalesce(_fastest(Min("compared_runs__run__best_step_time_us", filter=LIVING)), SLOWEST),
     "method": Value("comparison", output_field=CharField()),
 }
+SEARCH_RANKS: dict[str, Any] = {
+    "fastest": Coalesce(F("best_batch_us") * AFTER_STEPS, SLOWEST, output_field=FloatField()),
+    "method": Value("plans", output_field=CharField()),
+}
 """order → what a line of that kind is sorted by, before its age"""
 
 
@@ -118,21 +135,30 @@ def page_of_runs(runs: QuerySet[Run], request: HttpRequest) -> ListPage:
     return page
 
 
-def page_of_lines(runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest) -> ListPage:
-    """A page of lines: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
+def page_of_lines(
+    runs: QuerySet[Run], comparisons: QuerySet[Comparison], searches: QuerySet[PlanSearch], request: HttpRequest
+) -> ListPage:
+    """A page of lines: `runs` that belong to no comparison, `comparisons`, and `searches`. Raises Http404."""
     asked = asked_of(request, sorts=LINE_SORTS)
     alone = asked.matching(runs.filter(compared=None), _run_with)
     comparisons = asked.matching(comparisons, _comparison_with)
+    searches = asked.matching(searches, _search_with)
     keys = _keys(alone, "run", RUN_RANKS.get(asked.sort)).union(
-        _keys(comparisons, "comparison", COMPARISON_RANKS.get(asked.sort)), all=True
+        _keys(comparisons, "comparison", COMPARISON_RANKS.get(asked.sort)),
+        _keys(searches, "search", SEARCH_RANKS.get(asked.sort)),
+        all=True,
     )
-    count = alone.count() + comparisons.count()
+    count = alone.count() + comparisons.count() + searches.count()
     page = page_of(keys.order_by(*asked.columns), request, asked, count)
     order = {key: place for place, (_, key, *_) in enumerate(page.object_list)}
-    own_runs = runs.filter(id__in=[key for _, key, kind, *_ in page.object_list if kind == "run"])
-    own_comparisons = comparisons.filter(id__in=[key for _, key, kind, *_ in page.object_list if kind == "comparison"])
-    lines: list[RunLine | ComparisonLine] = [RunLine(run) for run in own_runs.select_related("graph").defer(LARGE)]
+    ids = {kind: [key for _, key, of, *_ in page.object_list if of == kind] for kind in ("run", "comparison", "search")}
+    own_runs = runs.filter(id__in=ids["run"])
+    own_comparisons = comparisons.filter(id__in=ids["comparison"])
+    own_searches = searches.filter(id__in=ids["search"])
+    lines: list[RunLine | ComparisonLine | PlanLine] = []
+    lines += [RunLine(run) for run in own_runs.select_related("graph").defer(LARGE)]
     lines += comparison_lines(own_comparisons.select_related("graph").defer(LARGE))
+    lines += [PlanLine(search) for search in own_searches.select_related("graph").defer(LARGE)]
     page.object_list = sorted(lines, key=lambda line: order[line.id])
     return page
 
@@ -157,6 +183,13 @@ def _comparison_with(word: str) -> Q:
     methods = [Q(methods__contains=name) for name in names]  # as JSON: in quotes
     columns = Q(name__icontains=word) | Q(graph__name__icontains=word) | Q(policy_name__icontains=word)
     return reduce(or_, methods, columns)
+
+
+def _search_with(word: str) -> Q:
+    """Searches whose name, graph or status has `word` in it; all of them for what they are."""
+    if word.lower() in "plans":
+        return Q()
+    return Q(name__icontains=word) | Q(graph__name__icontains=word) | Q(status__icontains=word)
 
 
 def _keys(rows: QuerySet[Any], kind: str, rank: Any = None) -> QuerySet[Any, Any]:

@@ -14,6 +14,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.run_lines import comparison_lines
+from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
@@ -38,6 +39,14 @@ def _runs(ids: Ids) -> States:
     return {row.pop("id"): row for row in Run.objects.filter(id__in=ids).values("id", *RUN)}
 
 
+def _searches(ids: Ids) -> States:
+    rows = PlanSearch.objects.filter(id__in=ids).only("status", "error", "best_batch_us", "plans_told")
+    return {
+        row.id: {**row.progress(), "best_step_time_us": row.best_batch_us, "evaluations_used": row.plans_told}
+        for row in rows
+    }
+
+
 def _comparisons(ids: Ids) -> States:
     lines = comparison_lines(Comparison.objects.filter(id__in=ids))
     return {line.comparison.id: line.to_json() for line in lines}
@@ -51,6 +60,7 @@ KINDS: dict[str, Callable[[Ids], States]] = {
     "policy": _staged(Policy),
     "run": _runs,
     "comparison": _comparisons,
+    "plans": _searches,
 }
 """kind of job → function that reads the states of those that exist"""
 

@@ -47,8 +47,13 @@ def of_constraints(rules: api.Json) -> dict[str, Any]:
 def of_problem(row: WithCluster, evaluations: int, seconds: float | None, policy: Policy | None) -> dict[str, Any]:
     """Devices, policy and budget, which every form that starts runs has."""
     return {
-        "cluster": devices_of_row(row, machine_choices(own_machine())),
+        "cluster": devices_of(row),
         "evaluations": evaluations,
         "seconds": seconds,
         "policy": "" if policy is None else str(policy.id),
     }
+
+
+def devices_of(row: WithCluster) -> str:
+    """The field of the devices."""
+    return devices_of_row(row, machine_choices(own_machine()))

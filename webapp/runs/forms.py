@@ -113,8 +113,8 @@ def _attributes(attributes: Mapping[str, object]) -> SafeString:
     return format_html_join("", " {}{}", values)
 
 
-class ProblemForm(forms.Form):
-    """Devices, policy, budget and constraints: the fields of every form that starts runs."""
+class DevicesForm(forms.Form):
+    """Devices, as every form of work on a cluster has them."""
 
     cluster = forms.CharField(
         label="As text",
@@ -124,6 +124,52 @@ class ProblemForm(forms.Form):
         error_messages={"required": f"Describe the devices, such as {FIRST_DEVICES}."},
     )
     drop_devices = forms.BooleanField(label=DROP_DEVICES_LABEL, required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._offer_devices()
+
+    def _offer_devices(self) -> None:
+        """The measured machines, each as a whole, beside what a person may write."""
+        own = own_machine()
+        self._machines = machine_choices(own)
+        words = "About measured machines" if self._machines else "Calibrate this machine"
+        link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
+        names = format_html_join("", ", or <code>{}</code>", ((name,) for name in self._machines))
+        self.fields["cluster"].help_text = format_html("{}{}. {} {}", DEVICES_HELP, names, own.fault, link)
+
+    @property
+    def device_choices(self) -> dict[str, api.Json]:
+        """For the builder in the browser."""
+        return device_choices(self._machines, self.described)
+
+    @cached_property
+    def described(self) -> DescribedDevices:
+        """What the field for devices says."""
+        return describe_devices(str(self["cluster"].value() or ""), self._machines)
+
+    def _choices(self, name: str, choices: Sequence[tuple[str, str | list[tuple[str, str]]]]) -> None:
+        """Set the choices of a field, in groups or not; the first one is chosen if there are no groups."""
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+        field.initial = choices[0][0]
+
+    def chosen_cluster(self) -> api.Cluster | None:
+        """The cluster that the field says, or None if it is invalid."""
+        text = self.cleaned_data.get("cluster")
+        if not text:
+            return None
+        try:
+            return parse_devices(text, self._machines)
+        except api.ClusterError as error:
+            self.add_error("cluster", str(error))
+            return None
+
+
+class ProblemForm(DevicesForm):
+    """Devices, policy, budget and constraints: the fields of every form that starts runs."""
+
     evaluations = forms.IntegerField(
         label="Evaluations", initial=2000, widget=forms.NumberInput(attrs={"min": 1, "max": api.MOST_EVALUATIONS})
     )
@@ -160,7 +206,6 @@ class ProblemForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._offer_devices()
         offered = offered_policies()
         self.default_fault = offered.default_fault
         self._policies = {str(policy.id): policy for policy in offered.policies}
@@ -170,29 +215,10 @@ class ProblemForm(forms.Form):
         self._choices("policy", [("", "none: start from scratch"), *words])
         self.fields["policy"].help_text = self._policy_help()
 
-    def _offer_devices(self) -> None:
-        """The measured machines, each as a whole, beside what a person may write."""
-        own = own_machine()
-        self._machines = machine_choices(own)
-        words = "About measured machines" if self._machines else "Calibrate this machine"
-        link = format_html('<a href="{}">{}</a>', reverse("machine:page"), words)
-        names = format_html_join("", ", or <code>{}</code>", ((name,) for name in self._machines))
-        self.fields["cluster"].help_text = format_html("{}{}. {} {}", DEVICES_HELP, names, own.fault, link)
-
     @property
     def has_constraints(self) -> bool:
         """Whether the form shows constraints, or what is wrong with them."""
         return bool(self["constraints"].value() or self["constraints"].errors)
-
-    @property
-    def device_choices(self) -> dict[str, api.Json]:
-        """For the builder in the browser."""
-        return device_choices(self._machines, self.described)
-
-    @cached_property
-    def described(self) -> DescribedDevices:
-        """What the field for devices says."""
-        return describe_devices(str(self["cluster"].value() or ""), self._machines)
 
     @property
     def policies(self) -> list[Policy]:
@@ -216,28 +242,10 @@ class ProblemForm(forms.Form):
             raise api.SettingsError("it has been deleted", where=name, allowed="an existing policy", field="policy")
         return api.GivenPolicy(bytes(file.blob))
 
-    def _choices(self, name: str, choices: Sequence[tuple[str, str | list[tuple[str, str]]]]) -> None:
-        """Set the choices of a field, in groups or not; the first one is chosen if there are no groups."""
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
-        field.initial = choices[0][0]
-
     def _attributes(self, name: str, attributes: Mapping[str, Mapping[str, object]]) -> None:
         widget = self.fields[name].widget
         assert isinstance(widget, OptionSelect)
         widget.attributes = attributes
-
-    def chosen_cluster(self) -> api.Cluster | None:
-        """The cluster that the field says, or None if it is invalid."""
-        text = self.cleaned_data.get("cluster")
-        if not text:
-            return None
-        try:
-            return parse_devices(text, self._machines)
-        except api.ClusterError as error:
-            self.add_error("cluster", str(error))
-            return None
 
     def require_placeable(self, graph: Graph, request: api.RunRequest | api.ComparisonRequest) -> None:
         """Put at its field why no run could place `graph` as the valid form asks; also that it is not ready."""

@@ -41,24 +41,25 @@ export function enhanceRunForm(form) {
     setText(button, "Start run");
     update();
   });
-  keepForComparison(form);
+  keepForOthers(form);
   update();
 }
 
-/** Fields of a run that a comparison has too. */
+/** Fields of a run that a comparison, or a plan, has too. */
 const KEPT = ["cluster", "policy", "evaluations", "seconds", "drop_devices", "objective", "micro_batches", "pipeline", "contiguous", "recompute", "constraints"];
 
 /**
- * The link to the form of a comparison takes along what was entered here.
+ * The links to the forms of a comparison and of a plan take along what was entered here.
  *
  * @param {HTMLFormElement} form
  */
-function keepForComparison(form) {
-  const link = form.querySelector("a[data-part=compare]");
-  link?.addEventListener("click", () => {
-    const kept = [...new FormData(form)].flatMap(([name, value]) => (KEPT.includes(name) ? [[name, String(value)]] : []));
-    link.setAttribute("href", `${link.getAttribute("href")?.split("?")[0]}?${new URLSearchParams(kept)}`);
-  });
+function keepForOthers(form) {
+  for (const link of form.querySelectorAll("a[data-part=compare], a[data-part=plan]")) {
+    link.addEventListener("click", () => {
+      const kept = [...new FormData(form)].flatMap(([name, value]) => (KEPT.includes(name) ? [[name, String(value)]] : []));
+      link.setAttribute("href", `${link.getAttribute("href")?.split("?")[0]}?${new URLSearchParams(kept)}`);
+    });
+  }
 }
 
 /** @param {HTMLFormElement} form */

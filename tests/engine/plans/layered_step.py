@@ -13,20 +13,20 @@ from engine.prepared import PreparedGraph
 LAYERS = 3
 
 
-def step(batch: int) -> dict[str, Any]:
-    """A training step of three layers, whose passes take ten and twenty µs a sample."""
+def step(batch: int, layers: int = LAYERS) -> dict[str, Any]:
+    """A training step of some layers, whose passes take ten and twenty µs a sample."""
     nodes: list[dict[str, Any]] = []
     edges = []
     nodes += [
         {"id": f"f{layer}", "time_us": 10 * batch, "output_bytes": [100 * batch], "phase": "forward"}
-        for layer in range(LAYERS)
+        for layer in range(layers)
     ]
     nodes += [
         {"id": f"b{layer}", "time_us": 20 * batch, "output_bytes": [100 * batch, 4000], "phase": "backward"}
-        for layer in reversed(range(LAYERS))
+        for layer in reversed(range(layers))
     ]
-    nodes += [{"id": f"u{layer}", "time_us": 3, "output_bytes": [0], "phase": "optimizer"} for layer in range(LAYERS)]
-    for layer in range(LAYERS):
+    nodes += [{"id": f"u{layer}", "time_us": 3, "output_bytes": [0], "phase": "optimizer"} for layer in range(layers)]
+    for layer in range(layers):
         edges.append({"source": f"f{layer}", "target": f"b{layer}", "output": 0})
         edges.append({"source": f"b{layer}", "target": f"u{layer}", "output": 1})
         if layer:

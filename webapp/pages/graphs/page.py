@@ -97,6 +97,6 @@ def graph_page(
         "has_methods": graph.runs.filter(
             status__in=(Run.DONE, Run.CANCELLED), best_step_time_us__isnull=False
         ).exists(),
-        "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
+        "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), graph.plan_searches.all(), request),
     }
     return render(request, "graphs/detail.html", context, status=status)

@@ -142,7 +142,7 @@ def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it, its file and its runs."""
     graph = graph_or_404(graph_id)
     if request.method != "POST":
-        disk_bytes = of_all(Graph.objects.filter(id=graph_id), graph.runs.all())
+        disk_bytes = of_all(Graph.objects.filter(id=graph_id), graph.runs.all(), graph.plan_searches.all())
         back = reverse("graphs:detail", args=[graph_id])
         return deletion_page(request, graph, graph.name, back, disk_bytes=disk_bytes)
     unused = [earlier for earlier in earlier_readings(graph) if not is_in_use(earlier)]

@@ -99,6 +99,16 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "The order in which devices take the micro-batches of a batch, by the published schedules of GPipe, "
             "PipeDream (1f1b) and Megatron-LM (interleaved). A graph without a backward pass has inference alone.",
         ),
+        "plan": Word(
+            "Plan",
+            "Replicas of a model, each on devices of its own with its share of a batch and its placement. Replicas add "
+            "up their gradients once a batch; a replica on several devices is a pipeline of micro-batches.",
+        ),
+        "second_reading": Word(
+            "Second reading",
+            "The same step read at another number of samples. Times and bytes are then linear in the samples, op by "
+            "op, so micro-batches may have any size; with one reading they have its size.",
+        ),
         "period": Word(
             "Period",
             "The time of a micro-batch in the steady state: the work of the busiest device or link in one of them. A "

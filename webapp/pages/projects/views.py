@@ -46,7 +46,7 @@ def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     project = project_or_404(project_id)
     if request.method != "POST":
         back = reverse("projects:detail", args=[project_id])
-        disk_bytes = of_all(project.graphs.all(), project.runs.all())
+        disk_bytes = of_all(project.graphs.all(), project.runs.all(), project.plan_searches.all())
         return deletion_page(request, project, project.name, back, disk_bytes=disk_bytes)
     deletion.delete(project)
     return redirect("projects:list")

@@ -14,6 +14,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.jobs.reaper import job_models
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
+from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
 from webapp.runs.models import Run
 from webapp.workers.models import Worker
@@ -30,6 +31,7 @@ OWN_PAGES: dict[type[Job], tuple[str, Callable[[Any], str]]] = {
     ),
     Policy: ("training", lambda policy: reverse("policies:detail", args=[policy.id])),
     Run: ("run", lambda run: reverse("runs:detail", args=[run.id])),
+    PlanSearch: ("search for plans", lambda search: reverse("plans:detail", args=[search.id])),
 }
 """kind of job → its word, and the address of the page that shows one"""
 
@@ -166,6 +168,8 @@ def _with_names(rows: Any) -> Any:
     needed = ["id", "status", "error", "worker", "created_at", "started_at", "finished_at"]
     if rows.model is Run:
         return rows.select_related("graph").only(*needed, "method", "graph__name")
+    if rows.model is PlanSearch:
+        return rows.select_related("graph").only(*needed, "name", "graph__name")
     if rows.model in (Profile, StepMeasurement):
         return rows.select_related("graph").only(*needed, "graph__name")
     return rows.only(*needed) if rows.model is Calibration else rows.only(*needed, "name")

@@ -1,0 +1,133 @@
+/** The page of a search for plans: follows it live, and later replays the same events into its chart. */
+
+import { PlanChart } from "../chart/plan-chart.js";
+import { soFarWords } from "../chart/plan-points.js";
+import { connectionWords, follow } from "../jobs/job-feed.js";
+import { hasEnded } from "../jobs/job-state.js";
+import { initialState, reduce } from "../jobs/plan-state.js";
+import { SERVER_UPDATED, statusWords, WAITING } from "../jobs/words.js";
+import { Announcer } from "../ui/announcer.js";
+import { find, setAttributes, setText } from "../ui/dom.js";
+import { watchDownloads } from "../ui/downloads.js";
+import { counted, formatCount } from "../ui/format.js";
+import { renewPart } from "../ui/page-part.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+
+/** @typedef {import("../jobs/plan-state.js").ToldPlan} ToldPlan */
+
+/**
+ * @typedef {object} PlanData
+ * @property {string[]} devices names
+ * @property {Record<string, string>} usual
+ * @property {(ToldPlan & { words: string })[]} reported figures of usual plans, of an ended search
+ */
+
+const RETRY_MILLISECONDS = 2000;
+const PARTS = ["actions", "verdict-part", "result"];
+
+class PlanPage {
+  #root;
+  #names;
+  /** @type {PlanData["reported"]} */
+  #reported;
+  #chart;
+  #state;
+  #worked;
+  /** @type {Announcer | null} */
+  #announcer = null;
+  #frame = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {PlanData} data
+   */
+  constructor(root, data) {
+    this.#root = root;
+    this.#names = { devices: data.devices, usual: { ...data.usual, ...Object.fromEntries(data.reported.map(({ usual, words }) => [usual, words])) } };
+    this.#reported = data.reported;
+    this.#chart = new PlanChart(this.#part("chart"), this.#part("shown"), this.#part("twin"), this.#names);
+    this.#state = initialState(/** @type {import("../ui/contracts.js").RunStatus} */ (root.dataset.status));
+    this.#worked = !hasEnded(this.#state.status);
+    if (this.#worked) {
+      this.#announcer = new Announcer(this.#part("progress-words"));
+    }
+  }
+
+  start() {
+    this.#chart.update([]);
+    /** @type {import("../jobs/job-feed.js").Store} */
+    const store = {
+      state: () => this.#state,
+      apply: (action) => {
+        this.#state = reduce(this.#state, action);
+        this.#frame ||= requestAnimationFrame(() => {
+          this.#frame = 0;
+          this.#show();
+        });
+      },
+    };
+    follow(store, (connection) => this.#onConnection(connection));
+  }
+
+  /** @param {import("../jobs/job-feed.js").Connection} connection */
+  #onConnection(connection) {
+    if (connection === "ended" && this.#worked) {
+      this.#worked = false;
+      void this.#renew();
+    }
+    const lost = connectionWords(connection, "search");
+    if (lost) {
+      this.#announcer?.say(lost, { urgent: true });
+    }
+  }
+
+  /** Fetch what an ended search has more to show: the verdict, the tables, the download. */
+  async #renew() {
+    try {
+      for (const name of PARTS) {
+        await renewPart(name);
+      }
+      this.#announcer = null;
+      this.#show();
+    } catch {
+      setTimeout(() => this.#renew(), RETRY_MILLISECONDS);
+    }
+  }
+
+  #show() {
+    const { status, plans, unreadable } = this.#state;
+    setText(this.#part("status"), statusWords(status));
+    this.#part("status").dataset.status = status;
+    const told = new Set(plans.map(({ usual }) => usual));
+    const untold = this.#reported.filter(({ usual }) => !told.has(usual)).map((plan) => ({ ...plan, peak_bytes: plan.peak_bytes ?? [], replicas: [], is_best: false }));
+    this.#chart.update([...plans, ...untold]);
+    if (unreadable) {
+      this.#announcer?.say(SERVER_UPDATED, { urgent: true });
+    }
+    if (this.#announcer) {
+      this.#showProgress();
+    }
+  }
+
+  #showProgress() {
+    const { status, plans, done, total } = this.#state;
+    const line = this.#root.querySelector("[data-part=so-far]");
+    if (line) {
+      setText(line, status === "queued" ? WAITING : soFarWords(plans, this.#names) || "Searching…");
+    }
+    const bar = this.#root.querySelector("[data-part=bar]");
+    if (bar) {
+      setAttributes(bar, total > 0 ? { max: total, value: done } : { value: null });
+    }
+    this.#announcer?.say(total > 0 ? `${formatCount(done)} of ${counted(total, "division")} tried or left out` : "");
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
+
+fillNumbers(document);
+watchDownloads(document);
+new PlanPage(find(document, "[data-page=plans]", HTMLElement), JSON.parse(find(document, "#plan", HTMLScriptElement).text)).start();
