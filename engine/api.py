@@ -133,7 +133,7 @@ from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest, require_plannable
 from engine.plans.usual import WORDS as USUAL_PLANS
-from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices, usual_plan_words
+from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
@@ -532,7 +532,6 @@ __all__ = [
     "unknown_suffix",
     "usual_pipeline",
     "usual_placed",
-    "usual_plan_words",
     "what_has_settings",
     "with_prices",
     "with_reserve",

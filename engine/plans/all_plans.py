@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.plans.plan import Plan, Replica
 from engine.plans.simulated import PlanSimulator
 
-Places = tuple[tuple[int, ...], ...]
+DeviceSets = tuple[tuple[int, ...], ...]
 """sets of devices, each of which takes a micro-batch of its groups as one device does"""
 MOST_DEVICES = 6
 """of a replica of which all plans are tried"""
@@ -74,7 +74,7 @@ def _bounded(simulator: PlanSimulator, replica: Replica) -> tuple[float, Replica
     return float(simulator.replica(replica).free_us.max()), replica
 
 
-def _placements(allowed: NDArray[np.bool_], has_turns: bool) -> Iterator[tuple[NDArray[np.int32], Places]]:
+def _placements(allowed: NDArray[np.bool_], has_turns: bool) -> Iterator[tuple[NDArray[np.int32], DeviceSets]]:
     """Each placement with the sets that take turns in it."""
     for places in _all_places(allowed, has_turns):
         possible = _on_places(allowed, places)
@@ -84,23 +84,23 @@ def _placements(allowed: NDArray[np.bool_], has_turns: bool) -> Iterator[tuple[N
                 yield np.array([places[index][0] for index in chosen], np.int32), turns
 
 
-def _on_places(allowed: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
+def _on_places(allowed: NDArray[np.bool_], places: DeviceSets) -> NDArray[np.bool_]:
     """[groups, places] where each group may go: on all devices of a place."""
     return np.stack([allowed[:, place].all(axis=1) for place in places], axis=1)
 
 
-def _all_places(allowed: NDArray[np.bool_], has_turns: bool) -> list[Places]:
+def _all_places(allowed: NDArray[np.bool_], has_turns: bool) -> list[DeviceSets]:
     """The ways to make places of the devices: each alone, or all partitions where stages may be taken in turn."""
     devices = allowed.shape[1]
     return _partitions(devices) if has_turns else [tuple((device,) for device in range(devices))]
 
 
-def _partitions(devices: int) -> list[Places]:
+def _partitions(devices: int) -> list[DeviceSets]:
     """All partitions of `devices`, each set in order."""
     if not devices:
         return [()]
     last = devices - 1
-    found: list[Places] = []
+    found: list[DeviceSets] = []
     for smaller in _partitions(last):
         found.append((*smaller, (last,)))
         found += [(*smaller[:index], (*place, last), *smaller[index + 1 :]) for index, place in enumerate(smaller)]

@@ -24,7 +24,7 @@ def plan_verdict(report: Mapping[str, Any]) -> str:
     if not usual:
         return f"{rate}: {does}. None of the usual plans fits in memory or can be made."
     name = min(usual, key=lambda each: usual[each]["batch_time_us"])
-    words, ahead = usual_plan_words(name, usual[name]), plan_ahead(best, usual[name])
+    words, ahead = WORDS[name], plan_ahead(best, usual[name])
     if ahead is None or ahead < AS_GOOD:
         return f"Nothing that was found is faster than a usual plan, {words}: {rate}; {does}."
     return f"{rate}, {100 * ahead:.3g} % more than the best usual plan ({words}): {does}."
@@ -33,12 +33,6 @@ def plan_verdict(report: Mapping[str, Any]) -> str:
 def plan_ahead(best: Mapping[str, Any], plan: Mapping[str, Any]) -> float | None:
     """The share by which `best` has more samples a second than `plan`; None where a batch takes no time."""
     return plan["batch_time_us"] / best["batch_time_us"] - 1 if best["batch_time_us"] else None
-
-
-def usual_plan_words(name: str, plan: Mapping[str, Any] | None) -> str:
-    """A usual plan of a report for people: its own `words`, or those of its name."""
-    own = None if plan is None else plan.get("words")
-    return str(own or WORDS.get(name) or name.replace("_", " "))
 
 
 def rate_words(samples_per_second: float | None) -> str:

@@ -17,7 +17,7 @@ from tests.engine.plans.layered_step import layered_model
 def chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Puts a chain by hand in the place of the models, on two clusters."""
     read = dict(zip(layered_model().samples, layered_model().readings, strict=True))
-    model = PlannedModel("chain", TRAINING, layered_model().samples, read.__getitem__)
+    model = PlannedModel("chain", TRAINING, (1, 2), read.__getitem__)
     monkeypatch.setattr(plan_table, "MODELS", (model,))
     monkeypatch.setattr(plan_table, "CLUSTERS", {"A100+K80": "unequal", "2xK80": "equal"})
     monkeypatch.setattr(plan_table, "SECONDS", 2.0)

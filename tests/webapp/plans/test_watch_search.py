@@ -39,13 +39,13 @@ def test_the_page_of_an_ended_search_has_the_verdict_first(client: Client, searc
     assert "Collectives" in page and "plans simulated in" in page.replace("\n", "").replace("</span>", "")
 
 
-def test_a_usual_plan_may_be_a_figure_alone(client: Client, search: PlanSearch) -> None:
+def test_an_estimate_is_a_figure_alone(client: Client, search: PlanSearch) -> None:
     report = planned(search)
-    figure = {"batch_time_us": 9e9, "samples_per_second": 0.5, "peak_bytes": [7, 7], "words": "shards on each GPU"}
-    report["usual"] |= {"other_way": None, "fsdp": figure}
+    figure = {"batch_time_us": 9e9, "samples_per_second": 0.5, "peak_bytes": [7, 7], "replicas": [], "reduced": []}
+    report["usual"] |= {"equal_layers": None, "sharded": figure}
     PlanReport.objects.update(content=report)
     page = page_of(client, search)
-    assert "shards on each GPU" in page and "a figure alone" in page and "other way" in page
+    assert "all weights sharded" in page and "a figure alone" in page
     assert "cannot be made, or does not fit in memory" in page
 
 

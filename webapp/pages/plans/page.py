@@ -142,14 +142,14 @@ def _figures(report: Mapping[str, Any]) -> list[dict[str, api.Json]]:
     """Of the usual plans that have any: what the chart shows of one that no event told."""
     keys = ("samples_per_second", "batch_time_us", "peak_bytes")
     return [
-        {**{key: plan.get(key) for key in keys}, "usual": name, "words": api.usual_plan_words(name, plan)}
+        {**{key: plan.get(key) for key in keys}, "usual": name, "words": api.USUAL_PLANS[name]}
         for name, plan in report["usual"].items()
         if plan is not None
     ]
 
 
 def _usual_row(name: str, plan: Mapping[str, Any] | None, report: Mapping[str, Any], cluster: api.Cluster) -> PlanRow:
-    label = api.usual_plan_words(name, plan)
+    label = api.USUAL_PLANS[name]
     if plan is None:
         return PlanRow(name, label, is_usual=True, is_missing=True)
     return _row(name, label, plan, report, cluster)
