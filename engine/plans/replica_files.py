@@ -1,8 +1,8 @@
 """The files of a plan's replicas: where each one's ops or modules run, as the runtime of the graph reads it.
 
-A replica on one device has nothing to split, and no file. Of a recording of a PyTorch model a replica gets split points
-where its devices follow each other along the model, else a device map; of TensorFlow's and ONNX files the placed file;
-of any other graph the placement by ops.
+A replica on one device has nothing to split, and no file; nor has one whose devices take micro-batches in turn. Of a
+recording of a PyTorch model a replica gets split points where its devices follow each other along the model, else a
+device map; of TensorFlow's and ONNX files the placed file; of any other graph the placement by ops.
 """
 
 import json
@@ -71,7 +71,8 @@ def replica_placement(prepared: PreparedGraph, cluster: Cluster, row: Mapping[st
 
 def devices_of_row(row: Mapping[str, Any]) -> list[int]:
     """The devices that a replica uses."""
-    return sorted(set(row["device_of_group"]))
+    in_turn = {device for devices in row["turns"] for device in devices}
+    return sorted({*row["device_of_group"], *in_turn})
 
 
 def _devices_words(cluster: Cluster, row: Mapping[str, Any]) -> str:
@@ -89,6 +90,8 @@ def _write(
     """Write the file of one replica. Returns its name, perhaps with why it is no other, or why there is none."""
     if len(devices_of_row(row)) == 1:
         return "one device, nothing to split"
+    if row["turns"]:
+        return "devices take its micro-batches in turn, which no file of a placement says"
     placement, name = replica_placement(prepared, cluster, row), f"replica_{number}"
     if prepared.origin.is_recording:
         return _write_modules(prepared, part_of_cluster(cluster, np.array(row["devices"])), placement, folder / name)

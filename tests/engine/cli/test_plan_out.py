@@ -73,13 +73,24 @@ def test_a_recording_gets_a_device_map_where_its_devices_do_not_follow_each_othe
     prepared = api.prepare(Path(graph), ".json", lambda *_: None, api.Limits(), None)
     two = api.parse_cluster("2xV100")
     of_group = [int("layers.1" in name.replace("/", ".")) for name in prepared.grouping.names]
-    plan: dict[str, Any] = {"replicas": [{"devices": [0, 1], "device_of_group": of_group}]}
+    plan: dict[str, Any] = {"replicas": [{"devices": [0, 1], "device_of_group": of_group, "turns": []}]}
     source = api.PlacedSource(Path(graph), ".json", api.ReadingOptions(), api.Limits(), "")
     [line] = api.write_replica_files(plan, prepared, two, source, tmp_path)
     assert line.startswith("replica 0, on GPU 0, GPU 1: replica_0.device_map.json; no .split_spec.json: ")
     assert "returns to a device that the step has left" in line
     found = json.loads((tmp_path / "replica_0.device_map.json").read_text())
     assert found["layers.1"] == 1 and found["embed"] == found["head"] == 0
+
+
+def test_stages_that_devices_take_in_turn_have_no_file(tmp_path: Path) -> None:
+    graph = recording(tmp_path, 3)
+    prepared = api.prepare(Path(graph), ".json", lambda *_: None, api.Limits(), None)
+    row = {"devices": [0, 1], "device_of_group": [0] * prepared.grouping.group_count, "turns": [[0, 1]]}
+    source = api.PlacedSource(Path(graph), ".json", api.ReadingOptions(), api.Limits(), "")
+    [line] = api.write_replica_files({"replicas": [row]}, prepared, api.parse_cluster("2xV100"), source, tmp_path)
+    assert (
+        line == "replica 0, on GPU 0, GPU 1: devices take its micro-batches in turn, which no file of a placement says"
+    )
 
 
 def test_another_graph_gets_the_placement_by_ops(tmp_path: Path) -> None:
