@@ -124,6 +124,9 @@ from engine.placement_files import (
 from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
 from engine.placeto.kept_policy import KeptPolicy
 from engine.plans.by_batch import ModelByBatch, model_by_batch
+from engine.plans.choice_report import cheapest_report as cheapest
+from engine.plans.choice_report import choice_lines
+from engine.plans.choice_report import one_more_report as one_more
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
 from engine.plans.replica_files import GRAPHDEF, SAVED_MODEL, PlacedSource, usual_placed, write_replica_files
@@ -428,11 +431,13 @@ __all__ = [
     "calibrate",
     "chain_csv",
     "changed_settings",
+    "cheapest",
     "check_policy",
     "check_run_metadata",
     "check_training",
     "check_training_counts",
     "check_upload",
+    "choice_lines",
     "cluster_text",
     "cluster_to_json",
     "compare",
@@ -477,6 +482,7 @@ __all__ = [
     "module_file_text",
     "most_processes",
     "obstacle",
+    "one_more",
     "parse_cluster",
     "part_words",
     "percent_words",

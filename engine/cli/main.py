@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.cli.build import add_build
 from engine.cli.calibrate import add_calibrate
+from engine.cli.choose import add_choose
 from engine.cli.compare import add_compare
 from engine.cli.compile import add_compile
 from engine.cli.inspect import add_inspect
@@ -28,6 +29,7 @@ COMMANDS = (
     add_train,
     add_compare,
     add_plan,
+    add_choose,
     add_simulate,
     add_apply,
     add_profile,

@@ -112,13 +112,18 @@ def plan_lines(report: Mapping[str, Any]) -> list[str]:
     """A line for each plan, the fastest first, then the usual ones."""
     lines = []
     for plan in report["plans"]:
-        lines.append(f"{_rate(plan)}  {'; '.join(_replica(row, report['devices']) for row in plan['replicas'])}")
+        lines.append(plan_line(plan, report["devices"]))
         if plan["price_per_million_samples"] is not None:
             lines.append(f"    {price_words(plan)}")
         if plan["is_extrapolated"]:
             lines.append("    its micro-batches lie outside of the batches that were read")
     usual = [_usual_line(WORDS[name], plan, report["plans"][0]) for name, plan in report["usual"].items()]
     return [*lines, "", "what people do:", *usual]
+
+
+def plan_line(plan: Mapping[str, Any], names: list[str]) -> str:
+    """A plan on one line; `names` are those of the devices."""
+    return f"{_rate(plan)}  {'; '.join(_replica(row, names) for row in plan['replicas'])}"
 
 
 def price_words(plan: Mapping[str, Any]) -> str:
