@@ -135,6 +135,7 @@ from engine.plans.report import found_line as found_plan_line
 from engine.plans.report import plan_lines
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest, require_plannable
+from engine.plans.strategy_script import write_strategy
 from engine.plans.usual import WORDS as USUAL_PLANS
 from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
 from engine.policies.card import HeldOut, PolicyCard
@@ -543,5 +544,6 @@ __all__ = [
     "with_reserve",
     "write_placed",
     "write_replica_files",
+    "write_strategy",
     "zero_shot_evaluations",
 ]

@@ -25,12 +25,13 @@ def _plan(parsed: argparse.Namespace) -> int:
     require_out(parsed)
     model = model_of(parsed)
     source = None if parsed.out is None else placed_source(parsed)
-    report = api.plan(model, plan_request(parsed, cluster, model), _print_better)
+    request = plan_request(parsed, cluster, model)
+    report = api.plan(model, request, _print_better)
     if parsed.report is not None:
         parsed.report.write_text(json.dumps(report, indent=1) + "\n")
     print("\n".join(api.plan_lines(report)))
     if source is not None:
-        lines = write_out(parsed.out, report, model, cluster, source)
+        lines = write_out(parsed.out, report, model, request, source)
         print("\n".join(["", f"{parsed.out} has the report, and of the first plan above:", *lines]), file=sys.stderr)
     return 0
 

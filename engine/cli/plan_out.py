@@ -23,7 +23,8 @@ def add_out(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         help=f"write the report here, as {REPORT}, and for each replica of the best plan what its runtime reads: of a "
-        "recording split points or a device map, else the placed file; the folder is new or empty",
+        "recording split points or a device map, else the placed file; for TensorFlow also a script that trains by it; "
+        "the folder is new or empty",
     )
 
 
@@ -47,9 +48,18 @@ def placed_source(parsed: argparse.Namespace) -> api.PlacedSource:
 
 
 def write_out(
-    folder: Path, report: Mapping[str, Any], model: api.ModelByBatch, cluster: api.Cluster, source: api.PlacedSource
+    folder: Path, report: dict[str, Any], model: api.ModelByBatch, request: api.PlanRequest, source: api.PlacedSource
 ) -> list[str]:
     """Write the folder, whole or not at all. Returns lines for people on what is in it. Raises as `write_placed`."""
+    best = report["plans"][0]
     with whole_folder(folder) as partial:
+        lines = api.write_replica_files(best, model.prepared, request.cluster, source, partial)
+        if source.is_tensorflow(model.prepared.origin):
+            report = report | {"strategy": api.write_strategy(model, request, best, partial)}
+            lines.append(_strategy_line(report["strategy"]))
         (partial / REPORT).write_text(json.dumps(report, indent=1) + "\n")
-        return api.write_replica_files(report["plans"][0], model.prepared, cluster, source, partial)
+    return lines
+
+
+def _strategy_line(strategy: Mapping[str, Any]) -> str:
+    return f"{strategy['file'] or 'no strategy.py'}: {strategy['words']}"

@@ -1,6 +1,7 @@
 """A plan: replicas of a model, each on devices of its own with its share of a batch, and how they are kept alike."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,14 @@ class Replica:
         """The row of a replica in a plan's JSON."""
         device = np.array(self.devices)[self.placement]
         return {**self.in_short(), "device_of_group": device.tolist()}
+
+    @staticmethod
+    def from_json(row: Mapping[str, Any]) -> "Replica":
+        """The inverse of `to_json`, for what this version has written."""
+        index_of = {device: index for index, device in enumerate(row["devices"])}
+        placement = np.array([index_of[device] for device in row["device_of_group"]], np.int32)
+        turns = tuple(tuple(index_of[device] for device in devices) for devices in row["turns"])
+        return Replica(tuple(row["devices"]), placement, row["micro_batch"], row["micro_batches"], turns)
 
     def in_short(self) -> dict[str, Json]:
         """The row without its groups."""

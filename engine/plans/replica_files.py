@@ -16,9 +16,10 @@ import numpy as np
 from engine.child.parent import Limits
 from engine.clusters.cluster import Cluster, part_of_cluster
 from engine.errors import GraphError, PlacementError
-from engine.formats.modules.files import MODULE_FILES, module_file_text
+from engine.formats.modules.files import MODULE_FILES, is_onnx, module_file_text
 from engine.formats.registry import FORMATS
 from engine.formats.writing import write_placed
+from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.placement_files import devices_to_json
 from engine.prepared import PreparedGraph
@@ -41,6 +42,10 @@ class PlacedSource:
     """suffix of the placed files; empty where only placements are written"""
     why: str = ""
     """why no placed SavedModel can be written, where one might be"""
+
+    def is_tensorflow(self, origin: Origin) -> bool:
+        """Whether the graph, which was read from it, is one of TensorFlow."""
+        return FORMATS[self.suffix].is_tensorflow and not is_onnx(origin)
 
 
 def usual_placed(suffix: str) -> str:

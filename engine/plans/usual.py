@@ -38,11 +38,11 @@ def usual_plans(model: ModelByBatch, request: PlanRequest, search: PlanSearch) -
     """Each plan of `WORDS` → the fastest that fits in memory, or None where none does or it cannot be made."""
     devices = _usual_devices(request)
     made = {
-        DATA_PARALLEL: _data_parallel(model, request, search.micro_batches(), devices),
+        DATA_PARALLEL: equal_shares(model, request, search.micro_batches(), devices),
         EQUAL_LAYERS: _equal_layers(model, request, search.micro_batches()),
         PIPEDREAM: _pipedream(model, request, search.micro_batches(), devices),
     }
-    return {name: _fastest(search, request, plans) for name, plans in made.items()}
+    return {name: fastest(search, request, plans) for name, plans in made.items()}
 
 
 def _usual_devices(request: PlanRequest) -> tuple[int, ...]:
@@ -67,7 +67,8 @@ def usual_sharding(request: PlanRequest, search: PlanSearch) -> ShardedCost | No
     return best
 
 
-def _fastest(search: PlanSearch, request: PlanRequest, plans: Iterator[Plan]) -> SimulatedPlan | None:
+def fastest(search: PlanSearch, request: PlanRequest, plans: Iterator[Plan]) -> SimulatedPlan | None:
+    """The fastest of `plans` that fits in memory and keeps the rules; None where none does."""
     best: SimulatedPlan | None = None
     for plan in plans:
         try:
@@ -80,9 +81,10 @@ def _fastest(search: PlanSearch, request: PlanRequest, plans: Iterator[Plan]) ->
     return best
 
 
-def _data_parallel(
+def equal_shares(
     model: ModelByBatch, request: PlanRequest, sizes: Sequence[int], devices: tuple[int, ...]
 ) -> Iterator[Plan]:
+    """A replica on each of `devices` with the same share of the batch, by micro-batches of each of `sizes`."""
     alone = np.zeros(model.prepared.grouping.group_count, np.int32)
     for size in sizes:
         if request.batch % (size * len(devices)) == 0:

@@ -110,13 +110,17 @@ def test_another_graph_gets_the_placement_by_ops(tmp_path: Path) -> None:
     assert {*found["replica_0.json"].values()} == {"/device:GPU:0", "/device:GPU:1"}
 
 
-def test_a_graph_of_tensorflow_is_written_placed(tmp_path: Path) -> None:
+def test_a_graph_of_tensorflow_is_written_placed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, out = tmp_path / "model.pb", tmp_path / "out"
     assert main(["build", "tiny_cnn", "--set", "batch=8", "--out", str(model)]) == 0
     command = ["plan", str(model), "--batch-size", "8", "--cluster", "2xV100", "--batch", "8", "--seconds", "2"]
     assert main([*command, "--out", str(out)]) == 0
     assert {path.name for path in out.iterdir()} == {"plan.json", "replica_0.pb"}
-    [replica] = json.loads((out / "plan.json").read_text())["plans"][0]["replicas"]
+    report = json.loads((out / "plan.json").read_text())
+    [replica] = report["plans"][0]["replicas"]
+    words = "a replica has several devices, and TensorFlow's strategies have one device a replica"
+    assert report["strategy"] == {"file": None, "words": words, "plan": None}
+    assert capsys.readouterr().err.strip().endswith(f"no strategy.py: {words}")
     placed = api.prepare(out / "replica_0.pb", ".pb", lambda *_: None, api.Limits())
     assert set(placed.graph.devices) == {f"/device:GPU:{device}" for device in set(replica["device_of_group"])}
 
