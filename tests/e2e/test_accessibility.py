@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.plan_search import open_form, search
 from tests.e2e.steps import address_of, part
 
 pytestmark = pytest.mark.e2e
@@ -80,6 +81,16 @@ def test_axe_finds_nothing_serious(bare_page: Page) -> None:
     for place in [*places, "/policies/", "/policies/train/", "/machine/", "/status/", "/help/", "/no/such/page"]:
         page.goto(place, wait_until="networkidle")
         found |= found_on(page)
+    assert {where: faults for where, faults in found.items() if faults} == {}
+
+
+def test_axe_finds_nothing_serious_on_the_pages_of_plans(bare_page: Page, tmp_path: Path) -> None:
+    open_form(bare_page, tmp_path)
+    found = found_on(bare_page)
+    search(bare_page)
+    for fold in bare_page.locator("details").all():
+        fold.evaluate("details => { details.open = true; }")
+    found |= found_on(bare_page)
     assert {where: faults for where, faults in found.items() if faults} == {}
 
 

@@ -1,7 +1,7 @@
 /** The chart of a search for plans: throughput against the most memory of a device, with a point for each plan told. */
 
 import { element, setAttributes, setText, svg } from "../ui/dom.js";
-import { formatBytes } from "../ui/format.js";
+import { cutName, formatBytes } from "../ui/format.js";
 import { axes, ChartFrame, label, mostAcross, mostUp, plotArea, rounded, spreadLabels } from "./chart-frame.js";
 import { formatRate, planModel } from "./plan-points.js";
 import { linearScale, linearTicks, niceStep } from "./scale.js";
@@ -9,9 +9,9 @@ import { linearScale, linearTicks, niceStep } from "./scale.js";
 /** @typedef {import("./plan-points.js").Point} Point */
 /** @typedef {import("./chart-frame.js").Plot} Plot x from bytes, y from samples a second */
 
-const LABELS_FROM_WIDTH = 560;
 const LABEL_HEIGHT = 16;
-const LONGEST_LABEL = 34;
+const LETTER_WIDTH = 6.8;
+const BESIDE = 10;
 const GIB = 1024 ** 3;
 const KEY_STEPS = new Map([
   ["ArrowLeft", -1],
@@ -122,7 +122,7 @@ export class PlanChart {
       ...axes(plot, memoryAxis(plot), rateAxis(plot)),
       ...inOrder.map((point) => markOf(plot, point)),
       ...(chosen ? [svg("circle", { class: "plan-chosen", cx: rounded(plot.x.toPixel(chosen.bytes)), cy: rounded(plot.y.toPixel(chosen.rate)), r: 9 })] : []),
-      ...labelsOf(plot, model.points, width >= LABELS_FROM_WIDTH),
+      ...labelsOf(plot, model.points),
     ];
   }
 }
@@ -165,18 +165,17 @@ function markOf(plot, { bytes, rate, kind }) {
  *
  * @param {Plot} plot
  * @param {readonly Point[]} points
- * @param {boolean} whole whether there is room for whole names
  * @returns {SVGElement[]}
  */
-function labelsOf(plot, points, whole) {
+function labelsOf(plot, points) {
   const named = points.filter(({ label: words }) => words !== "");
   const heights = spreadLabels(named.map(({ rate }) => plot.y.toPixel(rate) + 4), LABEL_HEIGHT, [plot.top + 4, plot.bottom - 4]);
-  const middle = (plot.left + plot.right) / 2;
   return named.map(({ bytes, label: words, kind }, index) => {
     const x = plot.x.toPixel(bytes);
-    const isLeft = x < middle;
-    const text = whole || words.length <= LONGEST_LABEL ? words : `${words.slice(0, LONGEST_LABEL - 1)}…`;
-    return label(isLeft ? x + 10 : x - 10, heights[index], text, `chart-label plan-label is-${kind}`, isLeft ? "start" : "end");
+    const [before, behind] = [x - plot.left, plot.right - x].map((room) => Math.floor((room - BESIDE) / LETTER_WIDTH));
+    const isBehind = behind >= Math.min(words.length, before);
+    const text = cutName(words, Math.max(8, isBehind ? behind : before));
+    return label(isBehind ? x + BESIDE : x - BESIDE, heights[index], text, `chart-label plan-label is-${kind}`, isBehind ? "start" : "end");
   });
 }
 

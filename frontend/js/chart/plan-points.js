@@ -78,9 +78,15 @@ export function planWords({ replicas }, devices) {
   if (replicas.length === 0) {
     return "";
   }
-  const shown = replicas.slice(0, 8).map((row) => `${row.devices.map((device) => devices[device]).join(" + ")} ${row.micro_batches} × ${row.micro_batch}`);
+  const larger = [...replicas].sort((one, other) => samplesOf(other) - samplesOf(one));
+  const shown = larger.slice(0, 8).map((row) => `${row.devices.map((device) => devices[device]).join(" + ")} ${row.micro_batches} × ${row.micro_batch}`);
   const more = replicas.length > shown.length ? [`${replicas.length - shown.length} more`] : [];
   return `${counted(replicas.length, "replica")}: ${[...shown, ...more].join(", ")}`;
+}
+
+/** @param {import("../jobs/plan-state.js").ReplicaInShort} replica */
+function samplesOf({ micro_batch: size, micro_batches: count }) {
+  return size * count;
 }
 
 /**

@@ -33,6 +33,8 @@ class PlanPage {
   #chart;
   #state;
   #worked;
+  /** Why nothing new comes; empty while all is well. */
+  #lost = "";
   /** @type {Announcer | null} */
   #announcer = null;
   #frame = 0;
@@ -49,7 +51,7 @@ class PlanPage {
     this.#state = initialState(/** @type {import("../ui/contracts.js").RunStatus} */ (root.dataset.status));
     this.#worked = !hasEnded(this.#state.status);
     if (this.#worked) {
-      this.#announcer = new Announcer(this.#part("progress-words"));
+      this.#announcer = new Announcer(this.#part("announcer"));
     }
   }
 
@@ -75,10 +77,11 @@ class PlanPage {
       this.#worked = false;
       void this.#renew();
     }
-    const lost = connectionWords(connection, "search");
-    if (lost) {
-      this.#announcer?.say(lost, { urgent: true });
+    this.#lost = connectionWords(connection, "search");
+    if (this.#lost) {
+      this.#announcer?.say(this.#lost, { urgent: true });
     }
+    this.#show();
   }
 
   /** Fetch what an ended search has more to show: the verdict, the tables, the download. */
@@ -113,13 +116,18 @@ class PlanPage {
     const { status, plans, done, total } = this.#state;
     const line = this.#root.querySelector("[data-part=so-far]");
     if (line) {
-      setText(line, status === "queued" ? WAITING : soFarWords(plans, this.#names) || "Searching…");
+      const words = status === "queued" ? WAITING : soFarWords(plans, this.#names) || "Searching…";
+      setText(line, words);
+      this.#announcer?.say(words);
     }
     const bar = this.#root.querySelector("[data-part=bar]");
     if (bar) {
       setAttributes(bar, total > 0 ? { max: total, value: done } : { value: null });
     }
-    this.#announcer?.say(total > 0 ? `${formatCount(done)} of ${counted(total, "division")} tried or left out` : "");
+    const words = this.#root.querySelector("[data-part=progress-words]");
+    if (words) {
+      setText(words, this.#lost || (total > 0 ? `${formatCount(done)} of ${counted(total, "division")} tried or left out` : "You can leave this page."));
+    }
   }
 
   /** @param {string} name */

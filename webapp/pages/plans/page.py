@@ -63,6 +63,7 @@ class PlanRow:
     ahead: float | None = None
     """by which share the best plan has more samples a second"""
     replicas: Sequence[ReplicaRow] = ()
+    """those with the larger shares first"""
     uses: Sequence[DeviceUse] = ()
     """of the devices that it uses, the fullest first"""
     collectives: Sequence[CollectiveRow] = ()
@@ -156,7 +157,7 @@ def _usual_row(name: str, plan: Mapping[str, Any] | None, report: Mapping[str, A
 
 
 def _row(key: str, label: str, plan: Mapping[str, Any], report: Mapping[str, Any], cluster: api.Cluster) -> PlanRow:
-    rows = plan.get("replicas", ())
+    replicas = [_replica(number, row, report) for number, row in enumerate(plan.get("replicas", ()))]
     return PlanRow(
         key=key,
         label=label or f"Plan {int(key) + 1}",
@@ -165,7 +166,7 @@ def _row(key: str, label: str, plan: Mapping[str, Any], report: Mapping[str, Any
         batch_time_us=plan["batch_time_us"],
         rate=api.rate_words(plan["samples_per_second"]).removesuffix(" samples a second"),
         ahead=api.plan_ahead(report["plans"][0], plan),
-        replicas=[_replica(number, row, report) for number, row in enumerate(rows)],
+        replicas=sorted(replicas, key=lambda replica: -replica.samples),
         uses=_uses(plan, cluster),
         collectives=[_collective(each, report["devices"]) for each in plan.get("reduced", ())],
         is_extrapolated=bool(plan.get("is_extrapolated")),
@@ -191,5 +192,5 @@ def _uses(plan: Mapping[str, Any], cluster: api.Cluster) -> list[DeviceUse]:
 
 
 def _collective(row: Mapping[str, Any], names: Sequence[str]) -> CollectiveRow:
-    devices = ", ".join(names[device].removeprefix("/device:") for device in row["devices"])
+    devices = ", ".join(names[device].removeprefix("/device:") for device in sorted(row["devices"]))
     return CollectiveRow(devices, row["bytes"], row["start_us"], row["end_us"])
