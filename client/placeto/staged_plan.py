@@ -123,6 +123,8 @@ def _staged(rows: Sequence[Mapping[str, Any]], pipeline: str, names: Sequence[st
 
 
 def _stages(number: int, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    if any(row.get("turns", ())):
+        raise PlanError(f"replica {number} has a stage on several devices that take turns, which is not carried out")
     if row["stages"] is None:
         raise PlanError(f"replica {number} has no stages along the model: {row['no_stages']}")
     stages: Sequence[Mapping[str, Any]] = row["stages"]

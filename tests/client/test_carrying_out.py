@@ -144,6 +144,12 @@ def test_a_placement_that_is_no_chain_is_refused_with_its_reason() -> None:
     assert found.startswith("replica 0 has no stages along the model: module blocks.2: the placement is no chain")
 
 
+def test_a_stage_on_devices_that_take_turns_is_refused() -> None:
+    report = report_of([TWO_BY_TWO], "1f1b")
+    report["plans"][0]["replicas"][1]["turns"] = [[2, 3]]
+    assert refusal(report).startswith("replica 1 has a stage on several devices that take turns")
+
+
 def test_fewer_micro_batches_than_stages_are_refused_for_1f1b() -> None:
     few: list[Share] = [((0, 1, 2, 3), ("blocks.1", "blocks.3", "blocks.5"), 4, 3)]
     assert "replica 0 has 3 micro-batches for 4 stages" in refusal(report_of([few], "1f1b"))
