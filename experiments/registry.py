@@ -115,6 +115,7 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.public_workloads.table:make_workload_scope",
     ),
+    "real_plans": Experiment("experiments.real_plans.table:run", "a quarter of an hour of a quiet machine"),
     "recorded": Experiment("experiments.recorded.table:run", "an hour"),
     "regal_family": Experiment("experiments.regal_family:run", "half an hour"),
     "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),

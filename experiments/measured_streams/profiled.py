@@ -23,7 +23,12 @@ def record(tower: Tower, path: Path) -> None:
     """Write the step of a micro-batch of training."""
     inputs, targets = tower.batch(1)
     recording = placeto.record(
-        tower.model(), inputs, loss=lambda output: loss_of(output, targets), optimizer=optimizer_of, name=tower.name
+        tower.model(),
+        inputs,
+        loss=lambda output: loss_of(output, targets),
+        optimizer=optimizer_of,
+        batch=tower.input_shape[0],
+        name=tower.name,
     )
     recording.save(path)
 

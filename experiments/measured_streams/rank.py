@@ -15,11 +15,15 @@ from torch import distributed
 
 from experiments.measured_streams import batches, link, profiled
 from experiments.measured_streams.running import ORDER, STORE, result_file
+from experiments.real_plans import training
 
 JOBS: Mapping[str, Callable[[int, Mapping[str, Any]], Any]] = {
     "link": link.trial_times,
     "profile": profiled.profile,
     "batches": batches.batch_times,
+    "pass_times": training.pass_times,
+    "alone": training.alone,
+    "plans": training.trained,
 }
 """job → what a process of this rank does with the arguments of the order"""
 

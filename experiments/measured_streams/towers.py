@@ -122,11 +122,23 @@ def convolutions() -> list[nn.Module]:
     return [*found, Head(CHANNELS[-1][0])]
 
 
+UNEQUAL, MIDDLE = (2048, 1024, 1536, 768, 2048, 1536, 1024, 2304), 384
+SMALL, LARGE = "unequal_32", "unequal_64"
+SMALL_ROWS, LARGE_ROWS = 32, 64
+
+
+def unequal_blocks() -> list[nn.Module]:
+    """Few wide blocks, whose ops take a millisecond: what a plan's replicas train (real_plans), at two batches."""
+    return [*(HiddenBlock(MIDDLE, hidden) for hidden in UNEQUAL), Head(MIDDLE)]
+
+
 TOWERS: Mapping[str, Tower] = {
     tower.name: tower
     for tower in (
         Tower("blocks", blocks, (ROWS, WIDTH)),
         Tower("adapters", adapters, (SLIM_ROWS, LONG)),
         Tower("convolutions", convolutions, (IMAGES, 3, SIDE, SIDE)),
+        Tower(SMALL, unequal_blocks, (SMALL_ROWS, MIDDLE)),
+        Tower(LARGE, unequal_blocks, (LARGE_ROWS, MIDDLE)),
     )
 }
