@@ -97,6 +97,7 @@ class PlanRules:
             Recompute(fields["recompute"]),
             fields["shards_optimizer"],
             Algorithm(fields["algorithm"]),
+            fields["contiguous"],
         )
 
     def to_json(self) -> dict[str, Json]:

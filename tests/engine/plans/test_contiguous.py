@@ -31,3 +31,8 @@ def test_without_the_rule_every_plan_keeps_it() -> None:
     model, cluster, batch = drawn_case(0)
     simulator = PlanSimulator(model, cluster, FREE)
     assert all(simulator.keeps_rules(simulator.simulate(plan)) for plan in all_divided(model, cluster, batch))
+
+
+@pytest.mark.parametrize("rules", [FREE, CONTIGUOUS])
+def test_the_rule_is_written_and_read_back(rules: PlanRules) -> None:
+    assert PlanRules.from_json(rules.to_json()) == rules
