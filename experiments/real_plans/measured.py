@@ -23,7 +23,7 @@ ROUNDS, STEPS = 3, 2
 SECONDS = 1800.0
 RULES = PlanRules(api.pipeline_of("1f1b"), algorithm=Algorithm.RING)
 """as gloo adds up"""
-Row = Mapping[str, Any]
+FoundRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +97,27 @@ def tried_plans(simulator: PlanSimulator) -> list[TriedPlan]:
     return sorted(found, key=lambda tried: tried.simulated.batch_time_us)
 
 
-def _round(report: dict[str, api.Json], number: int) -> list[tuple[Row, ...]]:
+def _round(report: dict[str, api.Json], number: int) -> list[tuple[FoundRow, ...]]:
     """[plans][processes] what one visit of each plan found, in processes of their own."""
     arguments: dict[str, api.Json] = {"report": report, "factors": [*FACTORS], "steps": STEPS, "round": number}
     return list(zip(*of_all_ranks("plans", arguments, len(FACTORS), SECONDS), strict=True))
 
 
-def times_of(visit: Sequence[Row]) -> list[float]:
+def times_of(visit: Sequence[FoundRow]) -> list[float]:
     """[steps] in µs, from the first process's begin to the last one's end; `visit` is [processes]."""
     spans = np.array([row["spans"] for row in visit])
     times_us: list[float] = ((spans[..., 1].max(axis=0) - spans[..., 0].min(axis=0)) * 1e6).tolist()
     return times_us
 
 
-def losses_of(visit: Sequence[Row]) -> list[float]:
+def losses_of(visit: Sequence[FoundRow]) -> list[float]:
     """[steps] which all processes have found."""
     first: list[float] = visit[0]["losses"]
     assert all(row["losses"] == first for row in visit)
     return first
 
 
-def _row(tried: TriedPlan, plan: Row) -> dict[str, Any]:
+def _row(tried: TriedPlan, plan: FoundRow) -> dict[str, Any]:
     replicas = [
         {name: row[name] for name in ("devices", "micro_batch", "micro_batches", "stages")} for row in plan["replicas"]
     ]
