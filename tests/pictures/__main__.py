@@ -2,7 +2,8 @@
 
 It starts the application on a scratch folder, opens the shipped example, and takes pictures of its pages in a browser:
 still ones, and an animated one of the placement as it improves. It starts a comparison, places an ONNX model, and
-records and places two PyTorch models. Four minutes on two cores, with `client` on the Python path.
+records and places two PyTorch models, and plans for a third. Six minutes on two cores, with `client` and peft on the
+Python path.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from experiments.elsewhere import PREFILL, Recorded
 from tests.engine.onnx.building import stored
 from tests.engine.onnx.models import bert
+from tests.pictures.planned import take_plans
 from tests.supervisor.application import application
 from tests.supervisor.started import free_port
 
@@ -57,6 +59,7 @@ def main() -> int:
                 context.set_default_timeout(READY_MILLISECONDS)
                 take_all(context.new_page(), out)
                 take_recorded(context.new_page(), out, folder)
+                take_plans(context.new_page(), out, folder)
                 browser.close()
     return 0
 
