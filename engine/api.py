@@ -132,7 +132,7 @@ from engine.plans.plan import PlanRules
 from engine.plans.replica_files import GRAPHDEF, SAVED_MODEL, PlacedSource, usual_placed, write_replica_files
 from engine.plans.replica_run import replica_request
 from engine.plans.report import found_line as found_plan_line
-from engine.plans.report import plan_lines
+from engine.plans.report import plan_lines, price_words
 from engine.plans.report import plan_report as plan
 from engine.plans.search import PlanRequest, require_plannable
 from engine.plans.strategy_script import write_strategy
@@ -501,6 +501,7 @@ __all__ = [
     "policy_fit",
     "prepare",
     "prepared_family",
+    "price_words",
     "profile",
     "ranges_words",
     "rate_words",

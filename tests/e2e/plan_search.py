@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import create_project, part, upload
-from tests.engine.plans.layered_step import layered_step
+from tests.engine.plans.layered_step import step
 
 
 def open_form(page: Page, folder: Path) -> None:
@@ -15,7 +15,7 @@ def open_form(page: Page, folder: Path) -> None:
     project = page.url
     for samples in (2, 1):
         path = folder / f"step{samples}.json"
-        path.write_text(json.dumps(layered_step(samples, layers=12)))
+        path.write_text(json.dumps(step(samples)))
         page.goto(project)
         upload(page, path)
     page.get_by_label("As text", exact=True).fill("2xV100+2xK80")

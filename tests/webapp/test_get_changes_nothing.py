@@ -180,7 +180,8 @@ def searched(graph: Graph, *, is_done: bool) -> PlanSearch:
     rules: api.Json = {**api.PlanRules(api.Pipeline.INFERENCE).to_json()}
     search = PlanSearch.objects.create(graph=graph, cluster=CLUSTER, batch=2, seconds=1.0, plan_rules=rules)
     if is_done:
-        replica: api.Json = {"devices": [0], "micro_batch": 1, "micro_batches": 2, "device_of_group": [0]}
+        placed: dict[str, api.Json] = {"device_of_group": [0], "turns": []}
+        replica: api.Json = {"devices": [0], "micro_batch": 1, "micro_batches": 2, **placed}
         figures: dict[str, api.Json] = {"batch_time_us": 2.0, "samples_per_second": 1e6, "peak_bytes": [9, 0]}
         plan: api.Json = {**figures, "replicas": [replica], "reduced": [], "is_extrapolated": False}
         counts: dict[str, api.Json] = {"simulated": 1, "left_out": 1, "not_reached": 0, "wall_seconds": 0.1}

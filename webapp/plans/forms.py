@@ -65,6 +65,9 @@ class PlanForm(DevicesForm):
         label="Recompute: stages run again before their backward pass, which takes time and saves memory",
         required=False,
     )
+    contiguous = forms.BooleanField(
+        label="Contiguous stages: a device runs one part of each pass, as PyTorch's pipelining requires", required=False
+    )
     shards_optimizer = forms.BooleanField(
         label="Shard the optimizer: each replica keeps and updates its part of the state alone (ZeRO-1)", required=False
     )
@@ -115,7 +118,7 @@ class PlanForm(DevicesForm):
         pipeline = api.usual_pipeline(first.graph) if asked == USUAL else api.pipeline_of(asked)
         recompute = api.Recompute.STAGES if data["recompute"] else api.Recompute.NONE
         algorithm = api.Algorithm(data["algorithm"] or api.Algorithm.FASTEST)
-        rules = api.PlanRules(pipeline, recompute, data["shards_optimizer"], algorithm)
+        rules = api.PlanRules(pipeline, recompute, data["shards_optimizer"], algorithm, data["contiguous"])
         api.require_stream(first.graph, rules.stream(1))
         return rules
 
@@ -144,6 +147,7 @@ def first_values_of_search(search: PlanSearch) -> dict[str, Any]:
         "drop_devices": search.drop_devices,
         "pipeline": rules["pipeline"],
         "recompute": rules["recompute"] == api.Recompute.STAGES,
+        "contiguous": rules["contiguous"],
         "shards_optimizer": rules["shards_optimizer"],
         "algorithm": rules["algorithm"],
     }

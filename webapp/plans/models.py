@@ -84,11 +84,12 @@ class PlanSearch(WithCluster, JobWithEvents):
 
     @property
     def rules_words(self) -> str:
-        """`1f1b, stages run again, sharded optimizer, ring`."""
+        """`1f1b, contiguous stages, sharded optimizer, all-reduce by ring`."""
         assert isinstance(self.plan_rules, dict)
         rules = self.plan_rules
         words = [
             str(rules["pipeline"]),
+            "contiguous stages" if rules["contiguous"] else "",
             "stages run again" if rules["recompute"] == "stages" else "",
             "sharded optimizer" if rules["shards_optimizer"] else "",
             "" if rules["algorithm"] == "fastest" else f"all-reduce by {rules['algorithm']}",

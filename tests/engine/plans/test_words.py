@@ -9,7 +9,7 @@ from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.replica_run import replica_request
 from engine.plans.search import PlanRequest, require_plannable
 from engine.plans.simulated import PlanSimulator
-from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices, usual_plan_words
+from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
 from engine.run.run import Run
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case, one_gradient
@@ -20,7 +20,8 @@ RULES = PlanRules(Pipeline.ONE_F_ONE_B)
 
 def row(devices: list[int], micro_batches: int, micro_batch: int = 4) -> dict[str, Any]:
     """A replica that uses all of its devices."""
-    return {"devices": devices, "micro_batch": micro_batch, "micro_batches": micro_batches, "device_of_group": devices}
+    placed: dict[str, Any] = {"device_of_group": devices, "turns": []}
+    return {"devices": devices, "micro_batch": micro_batch, "micro_batches": micro_batches, **placed}
 
 
 def plan(batch_time_us: float, *replicas: dict[str, Any]) -> dict[str, Any]:
@@ -70,10 +71,9 @@ def test_the_verdict_says_where_a_usual_plan_is_as_good_or_there_is_none() -> No
     )
 
 
-def test_a_usual_plan_may_be_a_figure_with_words_of_its_own() -> None:
-    figure = {"batch_time_us": 1.1e5, "samples_per_second": 5.8e2, "words": "shards on each GPU"}
-    assert "10 % more than the best usual plan (shards on each GPU)" in plan_verdict(report(TWO, fsdp=figure))
-    assert usual_plan_words("some_way", None) == "some way"
+def test_an_estimate_is_no_plan_to_be_ahead_of() -> None:
+    usual = {"data_parallel": plan(1.2e5, row([0], 16)), "sharded": plan(1.1e5)}
+    assert "20 % more than the best usual plan (a replica on each GPU" in plan_verdict(report(TWO, **usual))
 
 
 def test_rates_have_four_digits_or_all_of_their_thousands() -> None:
@@ -105,8 +105,5 @@ def test_a_graph_at_a_size_says_its_samples() -> None:
 def test_what_can_be_planned_is_not_refused() -> None:
     model, cluster, batch = drawn_case(2)
     require_plannable(model, PlanRequest(cluster, batch, RULES))
-    assert Replica((0,), np.zeros(2, np.int32), 3, 2).in_short() == {
-        "devices": [0],
-        "micro_batch": 3,
-        "micro_batches": 2,
-    }
+    short = Replica((0,), np.zeros(2, np.int32), 3, 2).in_short()
+    assert short == {"devices": [0], "micro_batch": 3, "micro_batches": 2, "turns": []}

@@ -30,16 +30,16 @@ def errors_of(response: Any) -> dict[str, list[str]]:
 
 
 def test_it_is_stored_as_asked_and_queued(client: Client, readings: dict[int, Graph], broker: MemoryBroker) -> None:
-    more = {"second": str(readings[2].id), "recompute": "on", "shards_optimizer": "on"}
+    more = {"second": str(readings[2].id), "recompute": "on", "shards_optimizer": "on", "contiguous": "on"}
     response = plan(client, readings[1], **more)
     search = PlanSearch.objects.get()
     assert response.headers["Location"] == f"/plans/{search.id}/"
     assert (search.graph, search.second, search.second_name) == (readings[1], readings[2], "step2.json")
-    rules = api.PlanRules(api.Pipeline.ONE_F_ONE_B, api.Recompute.STAGES, True, api.Algorithm.RING)
+    rules = api.PlanRules(api.Pipeline.ONE_F_ONE_B, api.Recompute.STAGES, True, api.Algorithm.RING, True)
     request = request_of(search)
     assert (request.rules, request.batch, request.seconds) == (rules, 8, 5.0)
     assert len(broker.messages("gpu")) == 1
-    assert search.rules_words == "1f1b, stages run again, sharded optimizer, all-reduce by ring"
+    assert search.rules_words == "1f1b, contiguous stages, stages run again, sharded optimizer, all-reduce by ring"
     assert first_values_of_search(search)["cluster"] == CLUSTER_TEXT
 
 

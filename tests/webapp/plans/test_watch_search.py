@@ -45,7 +45,7 @@ def test_an_estimate_is_a_figure_alone(client: Client, search: PlanSearch) -> No
     report["usual"] |= {"equal_layers": None, "sharded": figure}
     PlanReport.objects.update(content=report)
     page = page_of(client, search)
-    assert "all weights sharded" in page and "a figure alone" in page
+    assert "all weights sharded" in page and "figures alone" in page
     assert "cannot be made, or does not fit in memory" in page
 
 

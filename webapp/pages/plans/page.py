@@ -60,6 +60,8 @@ class PlanRow:
     """whether it fits in no way, or cannot be made"""
     batch_time_us: float | None = None
     rate: str = ""
+    price: str = ""
+    """what it costs, by the person's own prices; empty without them"""
     ahead: float | None = None
     """by which share the best plan has more samples a second"""
     replicas: Sequence[ReplicaRow] = ()
@@ -165,6 +167,7 @@ def _row(key: str, label: str, plan: Mapping[str, Any], report: Mapping[str, Any
         is_missing=False,
         batch_time_us=plan["batch_time_us"],
         rate=api.rate_words(plan["samples_per_second"]).removesuffix(" samples a second"),
+        price="" if plan.get("price_per_million_samples") is None else api.price_words(plan),
         ahead=api.plan_ahead(report["plans"][0], plan),
         replicas=sorted(replicas, key=lambda replica: -replica.samples),
         uses=_uses(plan, cluster),

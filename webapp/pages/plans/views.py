@@ -32,7 +32,7 @@ from webapp.plans.models import PlanSearch
 from webapp.plans.opening import NO_PLAN, run_of_replica
 from webapp.runs import first_values
 
-KEPT_FIELDS = ("cluster", "drop_devices", "pipeline", "recompute")
+KEPT_FIELDS = ("cluster", "drop_devices", "pipeline", "contiguous", "recompute")
 """that the form of a run gives this form in its address"""
 NOTE = "Its plans go with it; runs that show replicas stay."
 
