@@ -45,13 +45,6 @@ def test_a_device_without_a_price_leaves_the_price_of_its_plans_open() -> None:
         assert (plan["price_per_hour"] is None) == (2 in used) == (plan["price_per_million_samples"] is None)
 
 
-def test_prices_change_no_plan() -> None:
-    free, priced = report({}), report({"V100": 3.0, "K80": 0.5})
-    for one, other in zip(free["plans"], priced["plans"], strict=True):
-        assert one["price_per_hour"] is None
-        assert dict.fromkeys(one) == dict.fromkeys(other) and one["replicas"] == other["replicas"]
-
-
 def test_a_device_with_a_price_is_the_same_device() -> None:
     priced = with_prices(parse_cluster("V100"), {"V100": 1.0}).devices[0]
     assert dataclasses.replace(priced, price_per_hour=None) == parse_cluster("V100").devices[0]
