@@ -134,7 +134,8 @@ from engine.plans.replica_run import replica_request
 from engine.plans.report import found_line as found_plan_line
 from engine.plans.report import plan_lines, price_words
 from engine.plans.report import plan_report as plan
-from engine.plans.search import PlanRequest, require_plannable
+from engine.plans.request import PlanRequest
+from engine.plans.search import require_plannable
 from engine.plans.strategy_script import write_strategy
 from engine.plans.usual import WORDS as USUAL_PLANS
 from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices

@@ -8,7 +8,7 @@ bound above its best plan has seen all that could be better.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,19 +51,23 @@ def all_plans(
     micro_batch: int,
     micro_batches: int,
     has_turns: bool,
-) -> list[BoundedPlan]:
-    """All plans of replicas on `devices` [replicas], those with the least bound first; `allowed` as in `are_few`."""
+    is_over: Callable[[], bool],
+) -> list[BoundedPlan] | None:
+    """All plans of replicas on `devices` [replicas], those with the least bound first; `allowed` as in `are_few`.
+
+    None where `is_over` says so before the passes of all replicas are simulated.
+    """
     placements = [[*_placements(each, has_turns)] for each in allowed]
     plans = []
     for shares in _shares(micro_batches, len(devices)):
-        choices = [
-            [
-                _bounded(simulator, Replica(own, placed, micro_batch, share, turns))
-                for placed, turns in of_replica
-                if math.lcm(*map(len, turns)) <= share
-            ]
-            for own, of_replica, share in zip(devices, placements, shares, strict=True)
-        ]
+        choices: list[list[tuple[float, Replica]]] = []
+        for own, of_replica, share in zip(devices, placements, shares, strict=True):
+            choices.append([])
+            for placed, turns in of_replica:
+                if is_over():
+                    return None
+                if math.lcm(*map(len, turns)) <= share:
+                    choices[-1].append(_bounded(simulator, Replica(own, placed, micro_batch, share, turns)))
         for chosen in itertools.product(*choices):
             bound_us = max(each_us for each_us, _ in chosen)
             plans.append(BoundedPlan(bound_us, Plan(tuple(replica for _, replica in chosen))))

@@ -21,7 +21,8 @@ from engine.graphs.phases import phases_of_graph
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.partitions import classes_of_devices
 from engine.plans.plan import Plan
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.simulated import SimulatedPlan
 from engine.plans.usual import usual_plans
 from engine.simulator.bound import ROUNDING, occupations_us

@@ -13,7 +13,7 @@ from engine.plans.by_batch import ModelByBatch
 from engine.plans.choice import Choosing, ClusterPart, TriedPart, kinds_words
 from engine.plans.price import prices_of
 from engine.plans.report import FORMAT, plan_line, plan_to_json
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 
 Say = Callable[[str], None]
 

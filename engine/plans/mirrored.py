@@ -12,7 +12,8 @@ from engine.clusters.cluster import Cluster
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.plan import Plan, PlanRules
 from engine.plans.price import devices_used
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.simulated import SimulatedPlan
 from engine.plans.usual import equal_shares, fastest
 from engine.simulator.streams.stream import Pipeline, Recompute

@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.clusters.cluster import part_of_cluster
 from engine.graphs.grouping.nesting import SplitPlacement
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 from engine.problem import Budget
 from engine.run.request import RunRequest
 

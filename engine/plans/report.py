@@ -10,7 +10,8 @@ from engine.events import Emit, Json, PlanFound, ShouldStop
 from engine.number_words import counted, time_words
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.price import prices_of
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.sharded import ShardedCost
 from engine.plans.simulated import SimulatedPlan
 from engine.plans.staged import replicas_to_json

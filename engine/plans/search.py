@@ -19,60 +19,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, part_of_cluster
+from engine.clusters.cluster import part_of_cluster
 from engine.errors import InfeasibleError, PlacetoError, SettingsError
 from engine.events import Emit, ShouldStop
-from engine.graphs.grouping.nesting import Levels
 from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
 from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions, families_of_classes
-from engine.plans.plan import Plan, PlanRules, Replica
+from engine.plans.placements import ReplicaPlacements
+from engine.plans.plan import Plan, Replica
 from engine.plans.replicated_stages import layer_costs, replica_of_stages, replicated_stages
+from engine.plans.request import PlanRequest
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
 from engine.plans.told import PlansTold
-from engine.prepared import PreparedGraph
-from engine.problem import Budget
-from engine.run.problem import RunProblem
-from engine.run.request import RunRequest
-from engine.run.run import Run
 from engine.simulator.streams.bound import period_bound_us
 from engine.simulator.streams.stream import MOST_MICRO_BATCHES
 
 KEPT = 5
 """plans that a search returns, each with another division"""
-SHARE_OF_A_REPLICA = 0.1
-"""most of the seconds for the placements of one kind of replica"""
-EVALUATIONS = 2_000
+SHARE_OF_ALL_PLANS = 0.2
+"""most of the seconds for all plans of one candidate, where they are few"""
 SHORTEST_US = 1e-9
 """a bound of nothing counts as this"""
 LEAST_IN_TURNS = 3
 """devices from which on a pipeline may have a stage of several"""
 TRIED = 3
 """times that a micro-batch goes from the replica that ends last to the one that ends first"""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """What a search is asked for."""
-
-    cluster: Cluster
-    batch: int
-    """samples of a batch, of all replicas together"""
-    rules: PlanRules
-    seconds: float = 60.0
-    seed: int = 0
-    method: str = "auto"
-    """finds the placements of a replica's stream"""
-    drop_devices: bool = False
-    """whether to ignore the devices that the file fixes"""
-
-    def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise SettingsError(f"{self.batch} samples", where="batch", allowed="an integer from 1", field="batch")
-        if not self.seconds > 0:
-            raise SettingsError(f"{self.seconds} seconds", where="seconds", allowed="more than 0", field="seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +100,7 @@ class PlanSearch:
         self.simulator = PlanSimulator(model, request.cluster, request.rules)
         self._shards = request.rules.shards_optimizer
         self._classes = classes_of_devices(request.cluster)
-        self._placements: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
-        self._allowed_on: dict[tuple[object, ...], NDArray[np.bool_] | None] = {}
+        self._placements = ReplicaPlacements(model, request, self._left_seconds, should_stop)
         self._bounds: dict[tuple[object, ...], float] = {}
         given = given_to_optimizer(model.prepared.graph, model.prepared.costs)
         self._gradient_bytes = int(given.bytes[given.is_gradient].sum())
@@ -171,49 +143,38 @@ class PlanSearch:
         """Judge all plans of a candidate where they are few, else those that are likely the best."""
         devices = devices_of(candidate.division, self._classes)
         micro_batches = self._request.batch // candidate.micro_batch
-        allowed = [self._allowed(own, candidate.micro_batch) for own in devices]
+        allowed = [self._placements.allowed(own, candidate.micro_batch) for own in devices]
         possible = [each for each in allowed if each is not None]
         if len(possible) < len(allowed):
             return
-        if are_few(possible, micro_batches, not self._shards):
-            size = candidate.micro_batch
-            for each in all_plans(self.simulator, devices, possible, size, micro_batches, not self._shards):
-                if each.bound_us >= self._best_us() or self._should_stop():
-                    break
-                self._judge(each.plan, found)
-        else:
+        is_few = are_few(possible, micro_batches, not self._shards)
+        if not (is_few and self._judge_all(candidate, devices, possible, found)):
             for plan in itertools.chain(self._plans(candidate), self._in_turns(candidate)):
                 self._judge(plan, found)
         if self._left_seconds() > 0:
             for plan in self._uneven(candidate):
                 self._judge(plan, found)
 
-    def _allowed(self, devices: tuple[int, ...], size: int) -> NDArray[np.bool_] | None:
-        """[groups, devices] where each group may go in a replica on `devices`; None where one can go nowhere."""
-        part = part_of_cluster(self._cluster, np.array(devices))
-        key = alike(part)
-        if key not in self._allowed_on:
-            try:
-                problem = RunProblem(*self._asked(part, size, 1), lambda _: None, None).problem
-                self._allowed_on[key] = problem.allowed
-            except PlacetoError:
-                self._allowed_on[key] = None
-        return self._allowed_on[key]
+    def _judge_all(
+        self,
+        candidate: SizedDivision,
+        devices: Sequence[tuple[int, ...]],
+        allowed: Sequence[NDArray[np.bool_]],
+        found: FoundPlans,
+    ) -> bool:
+        """Judge all plans of a candidate that may be better than the best; whether the seconds for that sufficed."""
+        until = time.monotonic() + min(self._left_seconds(), SHARE_OF_ALL_PLANS * self._request.seconds)
 
-    def _asked(self, part: Cluster, size: int, nominal: int) -> tuple[PreparedGraph, RunRequest]:
-        """A run that places a replica's stream of `nominal` micro-batches on `part`."""
-        prepared = dataclasses.replace(self._model.prepared, costs=self._model.costs(size), levels=Levels())
-        seconds = max(0.2, min(self._left_seconds(), SHARE_OF_A_REPLICA * self._request.seconds))
-        return prepared, RunRequest(
-            part,
-            self._request.method,
-            Budget(EVALUATIONS, seconds),
-            self._request.seed,
-            drop_devices=self._request.drop_devices,
-            baselines=(),
-            robustness=False,
-            stream=self._request.rules.stream(nominal),
-        )
+        def is_over() -> bool:
+            return time.monotonic() > until or self._should_stop()
+
+        size, micro_batches = candidate.micro_batch, self._request.batch // candidate.micro_batch
+        plans = all_plans(self.simulator, devices, allowed, size, micro_batches, not self._shards, is_over)
+        for each in plans or ():
+            if each.bound_us >= self._best_us() or is_over():
+                break
+            self._judge(each.plan, found)
+        return plans is not None
 
     def _best_us(self) -> float:
         return min((plan.batch_time_us for plan in self._of_division.values()), default=np.inf)
@@ -341,7 +302,7 @@ class PlanSearch:
         """The replicas with the nominal number of micro-batches each, and this number; [] if one has no placement."""
         devices = devices_of(candidate.division, self._classes)
         nominal = max(1, self._request.batch // candidate.micro_batch // len(devices))
-        placements = [self._placement(own, candidate.micro_batch, nominal) for own in devices]
+        placements = [self._placements.placement(own, candidate.micro_batch, nominal) for own in devices]
         found = [placement for placement in placements if placement is not None]
         if len(found) < len(devices):
             return [], nominal
@@ -398,23 +359,6 @@ class PlanSearch:
     def _with_shares(replicas: Sequence[Replica], shares: Sequence[int]) -> Plan:
         pairs = zip(replicas, shares, strict=True)
         return Plan(tuple(dataclasses.replace(replica, micro_batches=share) for replica, share in pairs))
-
-    def _placement(self, devices: tuple[int, ...], size: int, nominal: int) -> NDArray[np.int32] | None:
-        """[groups] the best placement of a stream of `nominal` micro-batches found on `devices`; None if none fits."""
-        part = part_of_cluster(self._cluster, np.array(devices))
-        key = (alike(part), size, nominal)
-        if key not in self._placements:
-            self._placements[key] = self._placed(part, size, nominal)
-        return self._placements[key]
-
-    def _placed(self, part: Cluster, size: int, nominal: int) -> NDArray[np.int32] | None:
-        if part.device_count == 1:
-            return np.zeros(self._model.prepared.grouping.group_count, np.int32)
-        try:
-            report = Run(*self._asked(part, size, nominal), lambda _: None, self._should_stop).execute(None)
-        except PlacetoError:  # no placement fits these devices
-            return None
-        return np.array(report["device_of_group"], np.int32)
 
 
 def require_plannable(model: ModelByBatch, request: PlanRequest) -> None:

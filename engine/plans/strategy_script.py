@@ -12,7 +12,7 @@ from engine.plans.mirrored import Mirrored, mirrored
 from engine.plans.plan import Plan, Replica
 from engine.plans.price import devices_used, prices_of
 from engine.plans.report import plan_to_json
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 
 NAME = "strategy.py"
 

@@ -17,7 +17,8 @@ from engine.placers.registry import make_placer
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.plan import Plan, Replica
 from engine.plans.replicated_stages import layer_costs, replica_of_stages, replicated_stages
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.sharded import ShardedCost, sharded_cost
 from engine.plans.simulated import SimulatedPlan
 from engine.problem import Budget

@@ -44,4 +44,5 @@ def take_plans(page: Page, out: Path, folder: Path) -> None:
         "data-status", "done", timeout=ENDED_MILLISECONDS
     )
     page.reload()
+    expect(page.get_by_role("slider", name="Plan in the chart")).to_contain_text("best")
     page.screenshot(path=out / "plan-page.png", animations="disabled", full_page=True)

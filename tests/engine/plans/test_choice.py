@@ -17,7 +17,7 @@ from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.choice import Choosing, parts_of
 from engine.plans.choice_report import cheapest_report, choice_lines, one_more_report
 from engine.plans.plan import PlanRules
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 from engine.prepared import PreparedGraph
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import drawn_case

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from engine.plans.plan import PlanRules
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.simulated import PlanSimulator
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case

@@ -9,7 +9,7 @@ from engine.clusters.cluster import with_prices
 from engine.clusters.parsing import parse_cluster
 from engine.plans.plan import PlanRules
 from engine.plans.report import plan_lines, plan_report
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.layered_step import layered_model
 

@@ -11,7 +11,7 @@ import pytest
 from engine.clusters.parsing import parse_cluster
 from engine.plans.plan import PlanRules
 from engine.plans.report import plan_report
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 from engine.simulator.streams.stream import Pipeline, Recompute
 from tests.engine.plans.layered_step import layered_model
 from tests.json_schema import faults

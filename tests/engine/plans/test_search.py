@@ -13,7 +13,8 @@ from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.plans import all_plans
 from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.plan import PlanRules
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.simulated import PlanSimulator
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case, model_of_ops, one_gradient

@@ -15,7 +15,7 @@ from engine.clusters.parsing import parse_cluster
 from engine.plans.mirrored import mirrored
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.report import plan_to_json
-from engine.plans.search import PlanRequest
+from engine.plans.request import PlanRequest
 from engine.plans.simulated import PlanSimulator
 from engine.plans.strategy_script import NAME, write_strategy
 from engine.simulator.streams.stream import Pipeline, Recompute

@@ -7,7 +7,8 @@ from engine.events import Emitted, Event, Finished, NumberedEvent, PlanFound, Pr
 from engine.plans import told
 from engine.plans.plan import PlanRules
 from engine.plans.report import found_line, plan_report
-from engine.plans.search import PlanRequest, PlanSearch
+from engine.plans.request import PlanRequest
+from engine.plans.search import PlanSearch
 from engine.plans.simulated import PlanSimulator
 from engine.plans.usual import SHARDED
 from engine.simulator.streams.stream import Pipeline

@@ -7,7 +7,8 @@ import pytest
 
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.replica_run import replica_request
-from engine.plans.search import PlanRequest, require_plannable
+from engine.plans.request import PlanRequest
+from engine.plans.search import require_plannable
 from engine.plans.simulated import PlanSimulator
 from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
 from engine.run.run import Run
