@@ -15,21 +15,12 @@ import { fillNumbers } from "../ui/page-numbers.js";
 
 /** @typedef {import("../jobs/plan-state.js").ToldPlan} ToldPlan */
 
-/**
- * @typedef {object} PlanData
- * @property {string[]} devices names
- * @property {Record<string, string>} usual
- * @property {(ToldPlan & { words: string })[]} reported figures of usual plans, of an ended search
- */
-
 const RETRY_MILLISECONDS = 2000;
 const PARTS = ["actions", "verdict-part", "result"];
 
 class PlanPage {
   #root;
   #names;
-  /** @type {PlanData["reported"]} */
-  #reported;
   #chart;
   #state;
   #worked;
@@ -41,12 +32,11 @@ class PlanPage {
 
   /**
    * @param {HTMLElement} root
-   * @param {PlanData} data
+   * @param {import("../chart/plan-points.js").Names} names
    */
-  constructor(root, data) {
+  constructor(root, names) {
     this.#root = root;
-    this.#names = { devices: data.devices, usual: { ...data.usual, ...Object.fromEntries(data.reported.map(({ usual, words }) => [usual, words])) } };
-    this.#reported = data.reported;
+    this.#names = names;
     this.#chart = new PlanChart(this.#part("chart"), this.#part("shown"), this.#part("twin"), this.#names);
     this.#state = initialState(/** @type {import("../ui/contracts.js").RunStatus} */ (root.dataset.status));
     this.#worked = !hasEnded(this.#state.status);
@@ -101,9 +91,7 @@ class PlanPage {
     const { status, plans, unreadable } = this.#state;
     setText(this.#part("status"), statusWords(status));
     this.#part("status").dataset.status = status;
-    const told = new Set(plans.map(({ usual }) => usual));
-    const untold = this.#reported.filter(({ usual }) => !told.has(usual)).map((plan) => ({ ...plan, peak_bytes: plan.peak_bytes ?? [], replicas: [], is_best: false }));
-    this.#chart.update([...plans, ...untold]);
+    this.#chart.update([...plans, ...untold(plans)]);
     if (unreadable) {
       this.#announcer?.say(SERVER_UPDATED, { urgent: true });
     }
@@ -134,6 +122,19 @@ class PlanPage {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/**
+ * What the report has beside the plans that events told: an estimate, which is no plan.
+ *
+ * @param {readonly ToldPlan[]} plans
+ * @returns {ToldPlan[]}
+ */
+function untold(plans) {
+  const told = new Set(plans.map(({ usual }) => usual));
+  /** @type {ToldPlan[]} */
+  const reported = JSON.parse(find(document, "#reported", HTMLScriptElement).text);
+  return reported.filter(({ usual }) => !told.has(usual)).map((plan) => ({ ...plan, replicas: [], is_best: false }));
 }
 
 fillNumbers(document);

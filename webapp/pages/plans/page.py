@@ -115,7 +115,7 @@ def report_of(search: PlanSearch) -> dict[str, Any] | None:
 
 def context_of(search: PlanSearch) -> dict[str, object]:
     """Context: search, graph, project; of an ended search report, verdict, best and usual (rows); is_working,
-    to_cancel; and plan_json (for json_script).
+    to_cancel; and plan_json and reported (both for json_script).
     """
     report = report_of(search)
     cluster = search.cluster_value
@@ -131,8 +131,8 @@ def context_of(search: PlanSearch) -> dict[str, object]:
             "devices": names,
             "usable_bytes": [device.usable_bytes for device in cluster.devices],
             "usual": {**api.USUAL_PLANS},
-            "reported": [] if report is None else _figures(report),
         },
+        "reported": [] if report is None else _figures(report),
     }
     if report is not None:
         best = [_row(str(index), "", plan, report, cluster) for index, plan in enumerate(report["plans"])]
@@ -145,7 +145,7 @@ def _figures(report: Mapping[str, Any]) -> list[dict[str, api.Json]]:
     """Of the usual plans that have any: what the chart shows of one that no event told."""
     keys = ("samples_per_second", "batch_time_us", "peak_bytes")
     return [
-        {**{key: plan.get(key) for key in keys}, "usual": name, "words": api.USUAL_PLANS[name]}
+        {**{key: plan.get(key) for key in keys}, "usual": name}
         for name, plan in report["usual"].items()
         if plan is not None
     ]
