@@ -17,6 +17,10 @@ MOST_NAMED = 4
 
 def plan_verdict(report: Mapping[str, Any]) -> str:
     """How fast the best plan is, beside the best usual one, and what it does: a sentence or two."""
+    return _beside_usual(report) + _faster_estimate(report)
+
+
+def _beside_usual(report: Mapping[str, Any]) -> str:
     best = report["plans"][0]
     usual = {name: plan for name, plan in report["usual"].items() if plan is not None and plan["replicas"]}
     does = plan_words(best, report["devices"])
@@ -28,6 +32,18 @@ def plan_verdict(report: Mapping[str, Any]) -> str:
     if ahead is None or ahead < AS_GOOD:
         return f"Nothing that was found is faster than a usual plan, {words}: {rate}; {does}."
     return f"{rate}, {100 * ahead:.3g} % more than the best usual plan ({words}): {does}."
+
+
+def _faster_estimate(report: Mapping[str, Any]) -> str:
+    """A sentence on what is estimated to be faster than the best plan, such as sharding, which is no plan."""
+    best_us = report["plans"][0]["batch_time_us"]
+    estimates = {name: plan for name, plan in report["usual"].items() if plan is not None and not plan["replicas"]}
+    words = [
+        f" Not simulated, but faster: {WORDS[name]}, {rate_words(plan['samples_per_second'])}."
+        for name, plan in estimates.items()
+        if plan["batch_time_us"] < best_us
+    ]
+    return "".join(words)
 
 
 def plan_ahead(best: Mapping[str, Any], plan: Mapping[str, Any]) -> float | None:

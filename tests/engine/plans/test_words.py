@@ -74,7 +74,11 @@ def test_the_verdict_says_where_a_usual_plan_is_as_good_or_there_is_none() -> No
 
 def test_an_estimate_is_no_plan_to_be_ahead_of() -> None:
     usual = {"data_parallel": plan(1.2e5, row([0], 16)), "sharded": plan(1.1e5)}
-    assert "20 % more than the best usual plan (a replica on each GPU" in plan_verdict(report(TWO, **usual))
+    verdict = plan_verdict(report(TWO, **usual))
+    assert "20 % more than the best usual plan (a replica on each GPU" in verdict and "Not simulated" not in verdict
+    usual["sharded"] = plan(0.8e5)
+    expected = " Not simulated, but faster: all weights sharded, equal shares (FSDP), estimated, 800 "
+    assert plan_verdict(report(TWO, **usual)) == verdict + expected + "samples a second."
 
 
 def test_rates_have_four_digits_or_all_of_their_thousands() -> None:
