@@ -107,14 +107,13 @@ class PlanSearch:
         self._ring_of_division: dict[Division, float] = {}
         self._works: dict[int, NDArray[np.float64]] = {}
         self._of_division: dict[Division, SimulatedPlan] = {}
-        self._began = 0.0
+        self._began = time.monotonic()
 
     def run(self, starts: Sequence[Plan] = ()) -> FoundPlans:
         """Search for the request's seconds, until nothing is left or until `should_stop`.
 
         Raises InfeasibleError if no plan that fits is found.
         """
-        self._began = time.monotonic()
         found = FoundPlans([])
         for plan in starts:
             self._judge(plan, found)
@@ -255,7 +254,7 @@ class PlanSearch:
         return float(self._request.batch / candidate.micro_batch / rate)
 
     def _period_bound_us(self, devices: tuple[int, ...], size: int) -> float:
-        part = part_of_cluster(self._cluster, np.array(devices))
+        part = self.simulator.part(devices)
         key = (alike(part), size)
         if key not in self._bounds:
             graph = self._model.prepared.graph

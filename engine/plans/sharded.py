@@ -41,7 +41,7 @@ def sharded_cost(
     grouping = model.prepared.grouping
     alone = np.zeros(grouping.group_count, np.int32)
     replicas = [simulator.replica(Replica((device,), alone, micro_batch, 1)) for device in devices]
-    batch = replicas[0].batch
+    batch = replicas[0]
     sizes = _bytes_of_groups(model, micro_batch)
     gather_us = [simulator.collectives.reduce_scatter_us(devices, size) for size in sizes.tolist()]
     passes_us = [_passes_us(model, simulator, device, micro_batch) for device in devices]

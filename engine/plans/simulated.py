@@ -13,21 +13,27 @@
 Source of the latter: Rajbhandari et al.: ZeRO, SC 2020.
 """
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, part_of_cluster
+from engine.costs.costs import Costs
+from engine.graphs.graph import ComputationGraph
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.collectives import Collectives
-from engine.plans.gradients import Bucket, Given, buckets_of, given_to_optimizer
+from engine.plans.gradients import Bucket, buckets_of, given_to_optimizer
 from engine.plans.optimizer_tail import OptimizerOps, optimizer_ops, updated_us
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.simulator import Simulator
 from engine.simulator.streams.batch import SimulatedBatch
 from engine.simulator.streams.figures import US_IN_A_SECOND
+from engine.simulator.streams.stream import Recompute
 
+MOST_SIMULATORS = 24
+"""kept; each has working arrays for all micro-batches of its stream"""
 BUSY_WITH_TRANSFERS = (Contention.SENDER, Contention.HOST)
 
 
@@ -35,7 +41,13 @@ BUSY_WITH_TRANSFERS = (Contention.SENDER, Contention.HOST)
 class SimulatedReplica:
     """One replica by itself; devices are its own, by their index in it."""
 
-    batch: SimulatedBatch
+    batch_time_us: float
+    graph: ComputationGraph
+    """that of its batch"""
+    costs: Costs
+    routes: NDArray[np.int32]
+    """[routes, ops] as in its batch"""
+    is_contiguous: bool
     free_us: NDArray[np.float64]
     """[devices] when each has run its passes"""
     ready_us: NDArray[np.float64]
@@ -82,9 +94,10 @@ class PlanSimulator:
     def __init__(self, model: ModelByBatch, cluster: Cluster, rules: PlanRules) -> None:
         self.model, self.cluster, self.rules = model, cluster, rules
         self.collectives = Collectives(cluster, rules.algorithm)
-        self._simulators: dict[tuple[object, ...], Simulator] = {}
+        self._parts: dict[tuple[int, ...], tuple[Cluster, tuple[object, ...]]] = {}
+        self._simulators: OrderedDict[tuple[object, ...], Simulator] = OrderedDict()
         self._replicas: dict[tuple[object, ...], SimulatedReplica] = {}
-        self._given: Given | None = None
+        self._late: dict[int, OptimizerOps] = {}
 
     def simulate(self, plan: Plan) -> SimulatedPlan:
         """Simulate `plan`. Raises CostError where an op has no time on its device."""
@@ -94,14 +107,17 @@ class PlanSimulator:
         for replica, simulated in zip(plan.replicas, replicas, strict=True):
             peak_bytes[[*replica.devices]] = simulated.peak_bytes
         if len(replicas) == 1 and not plan.replicas[0].turns:
-            batch_time_us = replicas[0].batch.batch_time_us
+            batch_time_us = replicas[0].batch_time_us
             end_us[[*plan.replicas[0].devices]] = batch_time_us
             return SimulatedPlan(plan, batch_time_us, peak_bytes, replicas, (), end_us)
         assert not (self.rules.shards_optimizer and any(replica.turns for replica in plan.replicas))
         reduced, ready_us = self._reduced(plan, replicas)
+        found: dict[tuple[int, bytes], NDArray[np.float64]] = {}
         for replica, simulated, ready in zip(plan.replicas, replicas, ready_us, strict=True):
-            ends_us = self._updated(replica, simulated, ready, len(replicas))
-            end_us[[*replica.devices]] = ends_us
+            key = id(simulated), ready.tobytes()
+            if key not in found:
+                found[key] = self._updated(replica, simulated, ready, len(replicas))
+            end_us[[*replica.devices]] = found[key]
             if self.rules.shards_optimizer:
                 kept = simulated.state_bytes // len(replicas)
                 peak_bytes[[*replica.devices]] -= simulated.state_bytes - kept
@@ -111,48 +127,62 @@ class PlanSimulator:
 
     def keeps_rules(self, simulated: SimulatedPlan) -> bool:
         """Whether stages are contiguous where the rules say so."""
-        stages = (replica.batch.stages for replica in simulated.replicas)
-        return not self.rules.contiguous or all(each.is_contiguous for each in stages)
+        return not self.rules.contiguous or all(replica.is_contiguous for replica in simulated.replicas)
+
+    def part(self, devices: tuple[int, ...]) -> Cluster:
+        """The part of the cluster that has `devices`."""
+        return self._part(devices)[0]
+
+    def _part(self, devices: tuple[int, ...]) -> tuple[Cluster, tuple[object, ...]]:
+        """The part, and what it has in common with those like it."""
+        if devices not in self._parts:
+            cluster = part_of_cluster(self.cluster, np.array(devices))
+            self._parts[devices] = cluster, alike(cluster)
+        return self._parts[devices]
 
     def simulator(self, devices: tuple[int, ...], micro_batch: int, micro_batches: int) -> Simulator:
-        """The simulator of batches of one replica; those of like devices share it."""
-        cluster = part_of_cluster(self.cluster, np.array(devices))
-        key = (alike(cluster), micro_batch, micro_batches)
+        """The simulator of batches of one replica; those of like devices share it, as long as it is kept."""
+        cluster, likeness = self._part(devices)
+        key = (likeness, micro_batch, micro_batches)
         if key not in self._simulators:
             graph, costs = self.model.prepared.graph, self.model.costs(micro_batch)
             group_of_op = self.model.prepared.grouping.group_of_op
             self._simulators[key] = Simulator(graph, costs, cluster, group_of_op, self.rules.stream(micro_batches))
+            if len(self._simulators) > MOST_SIMULATORS:
+                self._simulators.popitem(last=False)
+        self._simulators.move_to_end(key)
         return self._simulators[key]
 
     def replica(self, replica: Replica) -> SimulatedReplica:
         """One replica by itself."""
-        cluster = part_of_cluster(self.cluster, np.array(replica.devices))
+        _, likeness = self._part(replica.devices)
         key = (
-            alike(cluster),
+            likeness,
             replica.micro_batch,
             replica.micro_batches,
             replica.placement.tobytes(),
             replica.turns,
         )
         if key not in self._replicas:
-            simulator = self.simulator(replica.devices, replica.micro_batch, replica.micro_batches)
-            if replica.turns:
-                batch = simulator.routed_batch(replica.routes())
-                peak_bytes = np.maximum(batch.peak_bytes, self._peaks_of_updates(replica))
-            else:
-                batch = simulator.batch(replica.placement)
-                peak_bytes = batch.peak_bytes
-            self._replicas[key] = self._simulated(batch, cluster, peak_bytes)
+            self._replicas[key] = self._simulated(replica)
         return self._replicas[key]
+
+    def batch(self, replica: Replica) -> SimulatedBatch:
+        """The passes of one replica's batch, op by op, which are not kept; without turns the optimizer too."""
+        simulator = self.simulator(replica.devices, replica.micro_batch, replica.micro_batches)
+        return simulator.routed_batch(replica.routes()) if replica.turns else simulator.batch(replica.placement)
 
     def _peaks_of_updates(self, replica: Replica) -> NDArray[np.int64]:
         """[devices] the peaks of one micro-batch on each route, with the optimizer behind it."""
         simulator = self.simulator(replica.devices, replica.micro_batch, 1)
         return np.asarray(np.max([simulator.batch(route).peak_bytes for route in replica.routes()], axis=0), np.int64)
 
-    def _simulated(self, batch: SimulatedBatch, cluster: Cluster, peak_bytes: NDArray[np.int64]) -> SimulatedReplica:
-        given = given_to_optimizer(batch.graph, batch.costs)
-        late = optimizer_ops(batch.graph, batch.costs, given)
+    def _simulated(self, replica: Replica) -> SimulatedReplica:
+        batch, cluster = self.batch(replica), self.part(replica.devices)
+        peak_bytes = batch.peak_bytes
+        if replica.turns:
+            peak_bytes = np.maximum(peak_bytes, self._peaks_of_updates(replica))
+        late = self._optimizer_ops(batch, replica.micro_batch)
         is_early = np.ones(batch.graph.op_count, bool)
         is_early[late.ops] = False
         count, rests = len(batch.routes), batch.costs.rests_of_op()
@@ -163,8 +193,28 @@ class PlanSimulator:
         np.maximum.at(free_us, batch.routes[:, is_early], rested_us[:, is_early])
         state_bytes = np.zeros(cluster.device_count, np.int64)
         np.add.at(state_bytes, batch.device_of_op[late.state_ops], batch.costs.persistent_bytes[late.state_ops])
-        ready_us = _last_of_each_device(batch.routes[:, given.op], last_us[:, given.op])
-        return SimulatedReplica(batch, free_us, ready_us, late, state_bytes, peak_bytes)
+        given = late.given.op
+        return SimulatedReplica(
+            batch.batch_time_us,
+            batch.graph,
+            batch.costs,
+            batch.routes,
+            batch.stages.is_contiguous,
+            free_us,
+            _last_of_each_device(batch.routes[:, given], last_us[:, given]),
+            late,
+            state_bytes,
+            peak_bytes,
+        )
+
+    def _optimizer_ops(self, batch: SimulatedBatch, micro_batch: int) -> OptimizerOps:
+        """What the end of a batch runs: the same for all placements, but for what they let run again."""
+        if self.rules.recompute is not Recompute.NONE:
+            return optimizer_ops(batch.graph, batch.costs, given_to_optimizer(batch.graph, batch.costs))
+        if micro_batch not in self._late:
+            given = given_to_optimizer(batch.graph, batch.costs)
+            self._late[micro_batch] = optimizer_ops(batch.graph, batch.costs, given)
+        return self._late[micro_batch]
 
     def _reduced(
         self, plan: Plan, replicas: tuple[SimulatedReplica, ...]
@@ -173,7 +223,7 @@ class PlanSimulator:
         given = replicas[0].late.given
         devices = np.concatenate(
             [
-                np.array(replica.devices, np.int32)[simulated.batch.routes[:, given.op]]
+                np.array(replica.devices, np.int32)[simulated.routes[:, given.op]]
                 for replica, simulated in zip(plan.replicas, replicas, strict=True)
             ]
         )
@@ -202,15 +252,15 @@ class PlanSimulator:
         self, replica: Replica, simulated: SimulatedReplica, ready_us: NDArray[np.float64], replicas: int
     ) -> NDArray[np.float64]:
         """[devices of the replica] when each has ended; `ready_us` [routes, given]."""
-        batch, cluster = simulated.batch, part_of_cluster(self.cluster, np.array(replica.devices))
+        cluster = self.part(replica.devices)
         parts = replicas if self.rules.shards_optimizer else 1
         free_us = simulated.free_us
         if self.cluster.contention in BUSY_WITH_TRANSFERS:
             free_us = np.full(len(free_us), free_us.max())
-        given = simulated.late, batch.graph, batch.costs, cluster
+        given = simulated.late, simulated.graph, simulated.costs, cluster
         ends_us = [
             updated_us(*given, route, ready, free_us, parts)
-            for route, ready in zip(batch.routes, ready_us, strict=True)
+            for route, ready in zip(simulated.routes, ready_us, strict=True)
         ]
         return np.asarray(np.max(ends_us, axis=0))
 

@@ -16,6 +16,7 @@ from engine.plans.collectives import Collectives
 from engine.plans.gradients import BUCKET_BYTES
 from engine.plans.plan import Replica
 from engine.plans.simulated import SimulatedPlan
+from engine.simulator.streams.batch import SimulatedBatch
 from tests.engine.simulator.cases import make_costs, make_graph
 from tests.engine.simulator.streams.slow_stream import SlowBatch, blocks_of
 
@@ -34,21 +35,23 @@ class SlowPlan:
     """(start, end, bytes) of each collective"""
 
 
-def slow_plan(simulated: SimulatedPlan, costs_of: list[Costs], cluster: Cluster) -> SlowPlan:
-    """The twin of a plan without ZeRO-1; `costs_of` [replicas]."""
+def slow_plan(
+    simulated: SimulatedPlan, all_passes: list[SimulatedBatch], costs_of: list[Costs], cluster: Cluster
+) -> SlowPlan:
+    """The twin of a plan without ZeRO-1; `all_passes` and `costs_of` [replicas]."""
     replicas, batches = simulated.plan.replicas, simulated.replicas
-    graph = batches[0].batch.graph
+    graph = batches[0].graph
     early = [op for op in range(graph.op_count) if graph.phase[op] != OPTIMIZER]
     number = {op: index for index, op in enumerate(early)}
-    copies = [(index, route) for index, each in enumerate(batches) for route in range(len(each.batch.routes))]
+    copies = [(index, route) for index, each in enumerate(batches) for route in range(len(each.routes))]
     whole, whole_costs = _copied(graph, [costs_of[index] for index, _ in copies], early, number)
     device_of_op: list[int] = []
     blocks: list[list[list[tuple[int, int]]]] = [[] for _ in cluster.devices]
     for index, route in copies:
         device_of_op += [_homes(simulated, index, route)[op] for op in early]
     for index, (replica, simulated_replica) in enumerate(zip(replicas, batches, strict=True)):
-        first, routes = copies.index((index, 0)), len(simulated_replica.batch.routes)
-        for own, of_device in enumerate(blocks_of(simulated_replica.batch, len(replica.devices))):
+        first, routes = copies.index((index, 0)), len(simulated_replica.routes)
+        for own, of_device in enumerate(blocks_of(all_passes[index], len(replica.devices))):
             for block in of_device:
                 tasks = [
                     (micro, (first + micro % routes) * len(early) + number[op]) for micro, op in block if op in number
@@ -59,7 +62,7 @@ def slow_plan(simulated: SimulatedPlan, costs_of: list[Costs], cluster: Cluster)
     ran = SlowBatch(whole, whole_costs, cluster, device_of_op, [False] * whole.op_count, blocks, most).run()
     ends: list[dict[int, float]] = []
     for copy, (index, route) in enumerate(copies):
-        routes, count = len(batches[index].batch.routes), replicas[index].micro_batches
+        routes, count = len(batches[index].routes), replicas[index].micro_batches
         last = max(micro for micro in range(count) if micro % routes == route)
         ends.append({op: ran.end[last, copy * len(early) + number[op]] for op in early})
     free_us = [0.0] * len(cluster.devices)
@@ -79,7 +82,7 @@ def slow_plan(simulated: SimulatedPlan, costs_of: list[Costs], cluster: Cluster)
 def _homes(simulated: SimulatedPlan, index: int, route: int) -> list[int]:
     """[ops] the device of each on a route of a replica."""
     devices = simulated.plan.replicas[index].devices
-    return [devices[own] for own in simulated.replicas[index].batch.routes[route].tolist()]
+    return [devices[own] for own in simulated.replicas[index].routes[route].tolist()]
 
 
 def _copied(

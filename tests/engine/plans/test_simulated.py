@@ -5,12 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.clusters.cluster import Contention, part_of_cluster
+from engine.clusters.cluster import Cluster, Contention, part_of_cluster
 from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
+from engine.plans.by_batch import ModelByBatch
 from engine.plans.collectives import Algorithm
 from engine.plans.optimizer_tail import updated_us
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.simulated import PlanSimulator, SimulatedPlan
+from engine.simulator.streams.batch import SimulatedBatch
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import drawn_plan, drawn_plan_with_turns, model_of_ops, one_gradient
 from tests.engine.plans.slow_plan import SlowPlan, slow_plan
@@ -24,10 +26,8 @@ def test_a_plan_is_as_its_slow_twin(part: int) -> None:
     reduced = 0
     for seed in range(part, DRAWN, 4):
         model, cluster, plan, pipeline = drawn_plan(seed)
-        simulated = PlanSimulator(model, cluster, PlanRules(pipeline, algorithm=Algorithm.RING)).simulate(plan)
-        costs_of = [model.costs(replica.micro_batch) for replica in plan.replicas]
-        twin = slow_plan(simulated, costs_of, cluster)
-        assert_passes_end_as(simulated, twin)
+        simulated, all_passes, twin = simulated_and_twin(model, cluster, plan, pipeline)
+        assert_passes_end_as(all_passes, twin)
         assert [each.bucket.total_bytes for each in simulated.reduced] == [total for _, _, total in twin.reduced], seed
         assert [(each.start_us, each.end_us) for each in simulated.reduced] == [
             pytest.approx((start, end)) for start, end, _ in twin.reduced
@@ -37,11 +37,20 @@ def test_a_plan_is_as_its_slow_twin(part: int) -> None:
     assert reduced > 30
 
 
-def assert_passes_end_as(simulated: SimulatedPlan, twin: SlowPlan) -> None:
+def simulated_and_twin(
+    model: ModelByBatch, cluster: Cluster, plan: Plan, pipeline: Pipeline
+) -> tuple[SimulatedPlan, list[SimulatedBatch], SlowPlan]:
+    """A plan with the passes of its replicas, and its twin."""
+    simulator = PlanSimulator(model, cluster, PlanRules(pipeline, algorithm=Algorithm.RING))
+    simulated, all_passes = simulator.simulate(plan), [simulator.batch(replica) for replica in plan.replicas]
+    costs_of = [model.costs(replica.micro_batch) for replica in plan.replicas]
+    return simulated, all_passes, slow_plan(simulated, all_passes, costs_of, cluster)
+
+
+def assert_passes_end_as(all_passes: list[SimulatedBatch], twin: SlowPlan) -> None:
     """The last micro-batch of each route ends as in the twin."""
     copies = iter(twin.passes_end_us)
-    for replica in simulated.replicas:
-        batch = replica.batch
+    for batch in all_passes:
         routes = len(batch.routes)
         for route in range(routes):
             ends = next(copies)
@@ -53,15 +62,14 @@ def test_stages_that_devices_take_in_turn_are_as_their_slow_twin(part: int) -> N
     reduced = routes = 0
     for seed in range(part, DRAWN, 4):
         model, cluster, plan, pipeline = drawn_plan_with_turns(seed)
-        simulated = PlanSimulator(model, cluster, PlanRules(pipeline, algorithm=Algorithm.RING)).simulate(plan)
-        twin = slow_plan(simulated, [model.costs(replica.micro_batch) for replica in plan.replicas], cluster)
-        assert_passes_end_as(simulated, twin)
+        simulated, all_passes, twin = simulated_and_twin(model, cluster, plan, pipeline)
+        assert_passes_end_as(all_passes, twin)
         assert [(each.start_us, each.end_us) for each in simulated.reduced] == [
             pytest.approx((start, end)) for start, end, _ in twin.reduced
         ], seed
         assert simulated.batch_time_us == pytest.approx(twin.batch_us), seed
         reduced += len(simulated.reduced)
-        routes += sum(len(replica.batch.routes) for replica in simulated.replicas)
+        routes += sum(len(replica.routes) for replica in simulated.replicas)
     assert reduced > 30
     assert routes > DRAWN // 2
 
@@ -77,7 +85,7 @@ def test_gradients_that_are_added_up_in_no_time_leave_each_replica_its_batch_in_
         for replica in plan.replicas:
             alone = simulator.replica(replica)
             part = part_of_cluster(cluster, np.array(replica.devices))
-            batch, late = alone.batch, alone.late
+            batch, late = simulator.batch(replica), alone.late
             of_graph = batch.graph, batch.costs, part, batch.device_of_op
             ends_us = updated_us(late, *of_graph, alone.ready_us[0], alone.free_us)
             rests_us = part.op_rests_us[batch.device_of_op] * batch.costs.rests_of_op()
