@@ -35,13 +35,13 @@ class BoundedPlan:
 
 def are_few(allowed: Sequence[NDArray[np.bool_]], micro_batches: int, has_turns: bool) -> bool:
     """Whether all plans can be tried; `allowed` [replicas] of [groups, devices of the replica]."""
-    if max(each.shape[1] for each in allowed) > MOST_DEVICES:
-        return False
-    placements = math.prod(
-        sum(math.prod(_on_places(each, places).sum(axis=1).tolist()) for places in _all_places(each, has_turns))
-        for each in allowed
-    )
-    return placements * math.comb(micro_batches - 1, len(allowed) - 1) <= MOST_PLANS
+    plans = math.comb(micro_batches - 1, len(allowed) - 1)
+    for each in allowed:
+        if plans > MOST_PLANS or each.shape[1] > MOST_DEVICES:
+            return False
+        ways = _all_places(each, has_turns)
+        plans *= sum(math.prod(_on_places(each, places).sum(axis=1).tolist()) for places in ways)
+    return plans <= MOST_PLANS
 
 
 def all_plans(

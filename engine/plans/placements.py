@@ -11,6 +11,7 @@ from engine.errors import PlacetoError
 from engine.events import ShouldStop
 from engine.graphs.grouping.nesting import Levels
 from engine.plans.by_batch import ModelByBatch
+from engine.plans.replicated_stages import layer_costs, replicated_stages, work_period_us
 from engine.plans.request import PlanRequest
 from engine.plans.simulated import alike
 from engine.prepared import PreparedGraph
@@ -19,7 +20,7 @@ from engine.run.problem import RunProblem
 from engine.run.request import RunRequest
 from engine.run.run import Run
 
-SHARE_OF_A_REPLICA = 0.1
+SHARE_OF_A_REPLICA = 0.05
 """most of the seconds for the placements of one kind of replica"""
 EVALUATIONS = 2_000
 
@@ -34,6 +35,7 @@ class ReplicaPlacements:
         self._model, self._request = model, request
         self._left_seconds, self._should_stop = left_seconds, should_stop
         self._found: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
+        self._quick: dict[tuple[object, ...], NDArray[np.int32] | None] = {}
         self._allowed_on: dict[tuple[object, ...], NDArray[np.bool_] | None] = {}
 
     def allowed(self, devices: tuple[int, ...], size: int) -> NDArray[np.bool_] | None:
@@ -79,3 +81,28 @@ class ReplicaPlacements:
         except PlacetoError:  # no placement fits these devices
             return None
         return np.array(report["device_of_group"], np.int32)
+
+    def quick(self, devices: tuple[int, ...], size: int) -> NDArray[np.int32] | None:
+        """[groups] intervals of the groups, whose busiest device has the least work; None where there are none."""
+        part = part_of_cluster(self._request.cluster, np.array(devices))
+        key = (alike(part), size)
+        if key not in self._quick:
+            allowed = self.allowed(devices, size)
+            self._quick[key] = None if allowed is None else self._quick_split(part, size, allowed)
+        return self._quick[key]
+
+    def _quick_split(self, part: Cluster, size: int, allowed: NDArray[np.bool_]) -> NDArray[np.int32] | None:
+        """The better of two orders: the devices that are fast at the first layer first, or last."""
+        layers = layer_costs(self._model.prepared, self._model.costs(size), part, 1.0)
+        time_us = np.where(allowed.T, layers.time_us, np.inf)
+        fast_first = np.argsort(time_us.sum(axis=1), kind="stable")
+        found: list[tuple[float, NDArray[np.int32]]] = []
+        for order in (fast_first, fast_first[::-1]):
+            ordered = dataclasses.replace(layers, time_us=time_us[order])
+            stages = replicated_stages(ordered, most_workers=1)
+            if stages:
+                counts = [stage.beyond - stage.first for stage in stages]
+                devices = [order[stage.first_device] for stage in stages]
+                placement = np.repeat(devices, counts).astype(np.int32)
+                found.append((work_period_us(ordered, stages), placement))
+        return min(found, key=lambda each: each[0])[1] if found else None

@@ -72,8 +72,11 @@ def layer_costs(prepared: PreparedGraph, costs: Costs, cluster: Cluster, syncs: 
     return LayerCosts(time_us, syncs * gradient_bytes * us_of_byte, np.cumsum(cut_bytes)[:groups] * us_of_byte)
 
 
-def replicated_stages(layers: LayerCosts) -> list[WorkerStage]:
-    """The stages with the least period, on all devices in their order; [] where a layer can run on none of them."""
+def replicated_stages(layers: LayerCosts, most_workers: int | None = None) -> list[WorkerStage]:
+    """The stages with the least period, on all devices in their order; [] where a layer can run on none of them.
+
+    `most_workers`: of a stage; None: all devices.
+    """
     devices, count = layers.time_us.shape
     sums_us = np.concatenate((np.zeros((devices, 1)), np.cumsum(layers.time_us, axis=1)), axis=1)
     shared_sums_us = np.concatenate(([0.0], np.cumsum(layers.shared_us)))
@@ -84,7 +87,7 @@ def replicated_stages(layers: LayerCosts) -> list[WorkerStage]:
     before = np.zeros((devices + 1, count + 1, 2), np.int64)
     for beyond_device in range(1, devices + 1):
         work_us = np.zeros((count + 1, count + 1))
-        for first_device in reversed(range(beyond_device)):
+        for first_device in reversed(range(max(0, beyond_device - (most_workers or devices)), beyond_device)):
             work_us = np.maximum(work_us, _between(sums_us[first_device]))
             workers = beyond_device - first_device
             stage_us = np.maximum(work_us, 4 * (workers - 1) / workers * shared_us) / workers
@@ -96,6 +99,11 @@ def replicated_stages(layers: LayerCosts) -> list[WorkerStage]:
             least_us[beyond_device][better] = found_us[better]
             before[beyond_device, better] = np.stack((np.full(count + 1, first_device), first), axis=1)[better]
     return _walked_back(before, count) if np.isfinite(least_us[devices, count]) else []
+
+
+def work_period_us(layers: LayerCosts, stages: Sequence[WorkerStage]) -> float:
+    """The work of a micro-batch on the busiest device of `stages` of one device each."""
+    return max(float(layers.time_us[stage.first_device, stage.first : stage.beyond].sum()) for stage in stages)
 
 
 def _between(sums_us: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,8 +4,9 @@ It begins with the plans that it is given, and is never behind them. Then it goe
 into replicas and the sizes of micro-batches: first those of single devices, which need no placement, then the others,
 in the order of an estimate. A bound is the time in which all devices together could run the batch if every op could be
 divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the best plan
-is left out. Where a division has few plans, all are judged. Else for each kind of replica a method of `engine.placers`
-finds placements of a stream; replicas that are alike share them. Micro-batches go where they end first; with costs of
+is left out. Where a division has few plans, all are judged. Else it is first looked at with quick placements, intervals
+of equal work; then, those that look fastest first, for each kind of replica a method of `engine.placers` finds
+placements of a stream. Replicas that are alike share them. Micro-batches go where they end first; with costs of
 any size, unlike replicas also take as many each, of sizes with which they end together. Plans are simulated whole,
 gradients and optimizer too, and judged by that.
 """
@@ -20,42 +21,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import part_of_cluster
-from engine.errors import InfeasibleError, PlacetoError, SettingsError
+from engine.errors import InfeasibleError, SettingsError
 from engine.events import Emit, ShouldStop
 from engine.plans.all_plans import all_plans, are_few
 from engine.plans.by_batch import ModelByBatch
-from engine.plans.gradients import given_to_optimizer
+from engine.plans.candidates import CandidateTimes, SizedDivision
 from engine.plans.partitions import Division, classes_of_devices, devices_of, divisions, families_of_classes
 from engine.plans.placements import ReplicaPlacements
 from engine.plans.plan import Plan, Replica
 from engine.plans.replicated_stages import layer_costs, replica_of_stages, replicated_stages
 from engine.plans.request import PlanRequest
 from engine.plans.shares import shares_of
-from engine.plans.simulated import PlanSimulator, SimulatedPlan, alike
+from engine.plans.simulated import PlanSimulator, SimulatedPlan
 from engine.plans.told import PlansTold
-from engine.simulator.streams.bound import period_bound_us
 from engine.simulator.streams.stream import MOST_MICRO_BATCHES
 
 KEPT = 5
 """plans that a search returns, each with another division"""
+SHARE_OF_LOOKS = 0.5
+"""most of the seconds for first looks at candidates with many plans"""
 SHARE_OF_ALL_PLANS = 0.2
 """most of the seconds for all plans of one candidate, where they are few"""
-SHORTEST_US = 1e-9
-"""a bound of nothing counts as this"""
 LEAST_IN_TURNS = 3
 """devices from which on a pipeline may have a stage of several"""
 TRIED = 3
 """times that a micro-batch goes from the replica that ends last to the one that ends first"""
-
-
-@dataclass(frozen=True, slots=True)
-class SizedDivision:
-    """A division with one size of micro-batch."""
-
-    estimate_us: float
-    """the time of its batch if all its devices worked without a break, each at its own speed, and then one ring"""
-    division: Division
-    micro_batch: int
 
 
 @dataclass(slots=True)
@@ -66,6 +56,8 @@ class FoundPlans:
     """those that fit in memory, the fastest first, each of another division"""
     simulated: int = 0
     """plans that were simulated"""
+    searched: int = 0
+    """candidates that were searched"""
     left_out: int = 0
     """candidates that a bound has left out, without being simulated"""
     not_reached: int = 0
@@ -101,11 +93,7 @@ class PlanSearch:
         self._shards = request.rules.shards_optimizer
         self._classes = classes_of_devices(request.cluster)
         self._placements = ReplicaPlacements(model, request, self._left_seconds, should_stop)
-        self._bounds: dict[tuple[object, ...], float] = {}
-        given = given_to_optimizer(model.prepared.graph, model.prepared.costs)
-        self._gradient_bytes = int(given.bytes[given.is_gradient].sum())
-        self._ring_of_division: dict[Division, float] = {}
-        self._works: dict[int, NDArray[np.float64]] = {}
+        self._times = CandidateTimes(model, request, self.simulator, self._classes)
         self._of_division: dict[Division, SimulatedPlan] = {}
         self._began = time.monotonic()
 
@@ -118,14 +106,9 @@ class PlanSearch:
         for plan in starts:
             self._judge(plan, found)
         candidates = sorted(self._candidates(), key=_rank)
-        for done, candidate in enumerate(candidates):
-            self.told.progress(done, len(candidates))
-            found.stopped = found.stopped or self._should_stop()
-            if found.stopped or (self._left_seconds() <= 0 and self._of_division):
-                found.not_reached += 1
-            elif self._bound_us(candidate) >= self._best_us():
-                found.left_out += 1
-            else:
+        looked_at = self._look_at(candidates, found)
+        for _, candidate in sorted(looked_at, key=lambda each: each[0]):
+            if self._has_room(candidate, found, len(candidates)):
                 self._search(candidate, found)
         found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
         found.wall_seconds = time.monotonic() - self._began
@@ -138,30 +121,72 @@ class PlanSearch:
             )
         return found
 
-    def _search(self, candidate: SizedDivision, found: FoundPlans) -> None:
-        """Judge all plans of a candidate where they are few, else those that are likely the best."""
-        devices = devices_of(candidate.division, self._classes)
+    def _look_at(
+        self, candidates: Sequence[SizedDivision], found: FoundPlans
+    ) -> list[tuple[tuple[bool, float], SizedDivision]]:
+        """Search those with few plans; of the others judge a quick one, as long as there are seconds for that.
+
+        Returns the others, each with the rank of its quick plan: those that fit come first, then the fast ones.
+        """
+        looked_at = []
+        until = (1 - SHARE_OF_LOOKS) * self._request.seconds
+        for candidate in candidates:
+            if not self._has_room(candidate, found, len(candidates)):
+                continue
+            if self._has_few_plans(candidate):
+                self._search(candidate, found)
+            elif self._left_seconds() > until:
+                looked_at.append((self._quick_rank(candidate, found), candidate))
+            else:
+                looked_at.append(((True, candidate.estimate_us), candidate))
+        return looked_at
+
+    def _has_room(self, candidate: SizedDivision, found: FoundPlans, candidates: int) -> bool:
+        """Whether there are seconds for a candidate, and its bound is below the best; if not, `found` counts it."""
+        self.told.progress(found.left_out + found.not_reached + found.searched, candidates)
+        found.stopped = found.stopped or self._should_stop()
+        if found.stopped or (self._left_seconds() <= 0 and self._of_division):
+            found.not_reached += 1
+            return False
+        if self._times.bound_us(candidate) >= self._best_us():
+            found.left_out += 1
+            return False
+        return True
+
+    def _quick_rank(self, candidate: SizedDivision, found: FoundPlans) -> tuple[bool, float]:
+        """Whether a plan with quick placements does not fit, and its time; judges it."""
+        plan = next(self._plans(candidate, is_quick=True), None)
+        return (True, np.inf) if plan is None else self._judge(plan, found)
+
+    def _has_few_plans(self, candidate: SizedDivision) -> bool:
+        """Whether all plans can be tried, or there is none."""
+        allowed = self._allowed(candidate)
         micro_batches = self._request.batch // candidate.micro_batch
+        return not allowed or are_few(allowed, micro_batches, not self._shards)
+
+    def _allowed(self, candidate: SizedDivision) -> list[NDArray[np.bool_]]:
+        """[replicas] where each one's groups may go; [] where those of one can go nowhere."""
+        devices = devices_of(candidate.division, self._classes)
         allowed = [self._placements.allowed(own, candidate.micro_batch) for own in devices]
         possible = [each for each in allowed if each is not None]
-        if len(possible) < len(allowed):
+        return possible if len(possible) == len(allowed) else []
+
+    def _search(self, candidate: SizedDivision, found: FoundPlans) -> None:
+        """Judge all plans of a candidate where they are few, else those that are likely the best."""
+        found.searched += 1
+        allowed = self._allowed(candidate)
+        if not allowed:
             return
-        is_few = are_few(possible, micro_batches, not self._shards)
-        if not (is_few and self._judge_all(candidate, devices, possible, found)):
+        if not (self._has_few_plans(candidate) and self._judge_all(candidate, allowed, found)):
             for plan in itertools.chain(self._plans(candidate), self._in_turns(candidate)):
                 self._judge(plan, found)
         if self._left_seconds() > 0:
             for plan in self._uneven(candidate):
                 self._judge(plan, found)
 
-    def _judge_all(
-        self,
-        candidate: SizedDivision,
-        devices: Sequence[tuple[int, ...]],
-        allowed: Sequence[NDArray[np.bool_]],
-        found: FoundPlans,
-    ) -> bool:
+    def _judge_all(self, candidate: SizedDivision, allowed: Sequence[NDArray[np.bool_]], found: FoundPlans) -> bool:
         """Judge all plans of a candidate that may be better than the best; whether the seconds for that sufficed."""
+        devices = devices_of(candidate.division, self._classes)
         until = time.monotonic() + min(self._left_seconds(), SHARE_OF_ALL_PLANS * self._request.seconds)
 
         def is_over() -> bool:
@@ -181,16 +206,18 @@ class PlanSearch:
     def _left_seconds(self) -> float:
         return self._request.seconds - (time.monotonic() - self._began)
 
-    def _judge(self, plan: Plan, found: FoundPlans) -> None:
+    def _judge(self, plan: Plan, found: FoundPlans) -> tuple[bool, float]:
+        """Whether the plan does not fit or breaks a rule, and its time; keep it if it is the best of its division."""
         simulated = self.simulator.simulate(plan)
         found.simulated += 1
         if np.any(simulated.peak_bytes > self._cluster.usable_bytes) or not self.simulator.keeps_rules(simulated):
-            return
+            return True, simulated.batch_time_us
         division = self._division_of(plan)
         before = self._of_division.get(division)
         if before is None or simulated.batch_time_us < before.batch_time_us:
             self.told.found(division, simulated)
             self._of_division[division] = simulated
+        return False, simulated.batch_time_us
 
     def _division_of(self, plan: Plan) -> Division:
         """The division of the devices that the plan uses, which may be fewer than its replicas have."""
@@ -224,50 +251,11 @@ class PlanSearch:
             for size in sizes:
                 micro_batches = self._request.batch // size
                 if micro_batches >= len(division):
-                    yield SizedDivision(self._estimate_us(division, size, micro_batches), division, size)
+                    yield SizedDivision(self._times.estimate_us(division, size, micro_batches), division, size)
 
-    def _estimate_us(self, division: Division, size: int, micro_batches: int) -> float:
-        used = np.sum(division, axis=0)
-        passes_us = micro_batches / np.sum(used / np.maximum(self._work_us(size), SHORTEST_US))
-        return float(passes_us) + self._ring_us(division)
-
-    def _ring_us(self, division: Division) -> float:
-        """The time of a ring through the replicas for one device's part of the gradients."""
-        if division not in self._ring_of_division:
-            members = [devices[0] for devices in devices_of(division, self._classes)]
-            part_bytes = self._gradient_bytes // min(map(sum, division))
-            self._ring_of_division[division] = self.simulator.collectives.all_reduce_us(members, part_bytes)
-        return self._ring_of_division[division]
-
-    def _work_us(self, size: int) -> NDArray[np.float64]:
-        """[classes] the time of a micro-batch's ops on a device of each."""
-        if size not in self._works:
-            devices = [self._cluster.devices[members[0]] for members in self._classes]
-            self._works[size] = np.nansum(self._model.costs(size).time_on_devices(devices), axis=1)
-        return self._works[size]
-
-    def _bound_us(self, candidate: SizedDivision) -> float:
-        """A time that no batch of the candidate beats: replicas without a break, which take any fraction of it."""
-        devices = devices_of(candidate.division, self._classes)
-        bounds_us = np.array([self._period_bound_us(own, candidate.micro_batch) for own in devices])
-        rate = np.sum(1.0 / np.maximum(bounds_us, SHORTEST_US))
-        return float(self._request.batch / candidate.micro_batch / rate)
-
-    def _period_bound_us(self, devices: tuple[int, ...], size: int) -> float:
-        part = self.simulator.part(devices)
-        key = (alike(part), size)
-        if key not in self._bounds:
-            graph = self._model.prepared.graph
-            stream = self._request.rules.stream(1)
-            try:
-                self._bounds[key] = period_bound_us(graph, self._model.costs(size), part, stream)
-            except PlacetoError:  # an op that none of these devices can run
-                self._bounds[key] = np.inf
-        return self._bounds[key]
-
-    def _plans(self, candidate: SizedDivision) -> Iterator[Plan]:
+    def _plans(self, candidate: SizedDivision, *, is_quick: bool = False) -> Iterator[Plan]:
         """The plans of a candidate: its micro-batches where they end first, and one more or less where it is close."""
-        replicas, nominal = self._replicas(candidate)
+        replicas, nominal = self._replicas(candidate, is_quick=is_quick)
         if not replicas:
             return
         micro_batches = self._request.batch // candidate.micro_batch
@@ -287,7 +275,7 @@ class PlanSearch:
         devices = devices_of(candidate.division, self._classes)[0]
         class_of = {device: index for index, members in enumerate(self._classes) for device in members}
         size, micro_batches = candidate.micro_batch, self._request.batch // candidate.micro_batch
-        work_us = self._work_us(size)
+        work_us = self._times.work_us(size)
         for direction in (1, -1):
             own = sorted(devices, key=lambda device: (direction * work_us[class_of[device]], class_of[device], device))
             part = part_of_cluster(self._cluster, np.array(own))
@@ -297,11 +285,15 @@ class PlanSearch:
             if replica is not None and replica.turns and len(stages) > 1:  # one stage in turns is data parallelism
                 yield Plan((replica,))
 
-    def _replicas(self, candidate: SizedDivision) -> tuple[list[Replica], int]:
+    def _replicas(self, candidate: SizedDivision, *, is_quick: bool = False) -> tuple[list[Replica], int]:
         """The replicas with the nominal number of micro-batches each, and this number; [] if one has no placement."""
         devices = devices_of(candidate.division, self._classes)
         nominal = max(1, self._request.batch // candidate.micro_batch // len(devices))
-        placements = [self._placements.placement(own, candidate.micro_batch, nominal) for own in devices]
+        size = candidate.micro_batch
+        if is_quick:
+            placements = [self._placements.quick(own, size) for own in devices]
+        else:
+            placements = [self._placements.placement(own, size, nominal) for own in devices]
         found = [placement for placement in placements if placement is not None]
         if len(found) < len(devices):
             return [], nominal

@@ -58,7 +58,7 @@ def test_no_plan_is_faster_than_its_bound() -> None:
         model, cluster, batch = drawn_case(seed)
         search = PlanSearch(model, PlanRequest(cluster, batch, RULES, seconds=60))
         simulator = PlanSimulator(model, cluster, RULES)
-        bounds = {candidate.division: search._bound_us(candidate) for candidate in search._candidates()}
+        bounds = {candidate.division: search._times.bound_us(candidate) for candidate in search._candidates()}
         for plan in itertools.islice(all_divided(model, cluster, batch), 0, None, 37):
             devices = [set(replica.devices) for replica in plan.replicas]
             division = tuple(sorted(tuple(len(own.intersection(each)) for each in search._classes) for own in devices))
