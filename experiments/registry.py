@@ -102,6 +102,7 @@ EXPERIMENTS = {
     "memory_peaks": Experiment("experiments.memory_peaks:run", "half an hour"),
     "own_best": Experiment("experiments.own_best:run", "three hours; Post alone ten minutes"),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "plan_seconds": Experiment("experiments.plan_seconds:run", "half an hour of a quiet machine"),
     "plan_table": Experiment("experiments.plan_table:run", "half an hour"),
     "policy_sizes": Experiment(
         "experiments.policies.sizes:run",
