@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.costs import Costs
+from engine.clusters.device_kinds import CATALOGUE
+from engine.costs.costs import Costs, time_by_peaks_us
 from engine.errors import GraphError, SettingsError, shortened
 from engine.graphs.phases import phases_of_graph
 from engine.prepared import PreparedGraph
@@ -116,16 +117,40 @@ def _require_one_model(small: PreparedGraph, large: PreparedGraph) -> None:
     if not same_edges or not np.array_equal(small.costs.output_offset, large.costs.output_offset):
         what, allowed = "the two readings have other edges", "the same edges at both batches"
         raise GraphError(what, where=one.name, allowed=allowed)
+    _require_same_costs(one.name, small.costs, large.costs)
+
+
+def _require_same_costs(where: str, small: Costs, large: Costs) -> None:
+    """Both readings must say the same things of their ops, or a line through both has no meaning."""
+    same_fields = all(getattr(small, name).shape == getattr(large, name).shape for name in (*OF_OPS, *OF_OUTPUTS))
+    if small.kinds != large.kinds or not same_fields:
+        what, allowed = "one reading has times that the other has not", "measured times in both readings, or in none"
+        raise GraphError(what, where=where, allowed=allowed)
+    if not np.array_equal(small.trips_of_op() > 0, large.trips_of_op() > 0):
+        what, allowed = "the two readings execute other ops", "the same ops at both batches"
+        raise GraphError(what, where=where, allowed=allowed)
 
 
 def _between(small: Costs, large: Costs, share: float) -> Costs:
     """The costs at `share` of the way from `small` to `large`, never below zero."""
     changed: dict[str, Any] = {
-        name: _line(getattr(small, name), getattr(large, name), share)
-        for name in (*OF_OPS, *OF_OUTPUTS)
-        if getattr(small, name).shape == getattr(large, name).shape
+        name: _line(getattr(small, name), getattr(large, name), share) for name in (*OF_OPS, *OF_OUTPUTS)
     }
-    return dataclasses.replace(small, **changed)
+    made = dataclasses.replace(small, **changed)
+    if not len(made.moved_bytes):
+        return made
+    by_peaks = [_times_by_peaks_us(costs) for costs in (small, large, made)]
+    are_by_peaks = (small.time_us == by_peaks[0]) & (large.time_us == by_peaks[1])
+    return dataclasses.replace(made, time_us=np.where(are_by_peaks, by_peaks[2], made.time_us))
+
+
+def _times_by_peaks_us(costs: Costs) -> NDArray[np.float64]:
+    """[kinds, ops] what `Costs` takes for times by the peaks alone, which stand for the ops' work; NaN without any."""
+    times_us = np.full(costs.time_us.shape, np.nan)
+    for row, name in enumerate(costs.kinds):
+        if name in CATALOGUE:
+            times_us[row] = time_by_peaks_us(costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[name])
+    return times_us
 
 
 def _line(small: NDArray[np.number], large: NDArray[np.number], share: float) -> NDArray[np.number]:

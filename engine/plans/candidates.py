@@ -5,15 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlacetoError
-from engine.graphs.colocation import colocation_classes
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
 from engine.plans.partitions import Division, devices_of
 from engine.plans.request import PlanRequest
+from engine.plans.sample_work import SampleWork
 from engine.plans.simulated import PlanSimulator, alike
-from engine.simulator.executed import executed_part
-from engine.simulator.streams.bound import period_bound_us
 
 SHORTEST_US = 1e-9
 """a bound of nothing counts as this"""
@@ -37,8 +34,8 @@ class CandidateTimes:
     ) -> None:
         """`classes`: the devices that are alike."""
         self._model, self._request, self._simulator, self._classes = model, request, simulator, classes
-        self._bounds: dict[tuple[object, ...], float] = {}
-        self._unit = colocation_classes(executed_part(model.prepared.graph, model.prepared.costs)[0])
+        self._work = SampleWork(model, request.batch)
+        self._least_us: dict[tuple[object, ...], float] = {}
         given = given_to_optimizer(model.prepared.graph, model.prepared.costs)
         self._gradient_bytes = int(given.bytes[given.is_gradient].sum())
         self._ring_of_division: dict[Division, float] = {}
@@ -66,20 +63,20 @@ class CandidateTimes:
         return self._works[size]
 
     def bound_us(self, candidate: SizedDivision) -> float:
-        """A time that no batch of the candidate beats: replicas without a break, which take any fraction of it."""
-        devices = devices_of(candidate.division, self._classes)
-        bounds_us = np.array([self._period_bound_us(own, candidate.micro_batch) for own in devices])
-        rate = np.sum(1.0 / np.maximum(bounds_us, SHORTEST_US))
-        return float(self._request.batch / candidate.micro_batch / rate)
+        """A time that no batch of the candidate beats: replicas without a break, which take any fraction of it.
 
-    def _period_bound_us(self, devices: tuple[int, ...], size: int) -> float:
+        With two readings, unlike replicas may have micro-batches of any size.
+        """
+        is_uneven = len(self._model.readings) > 1 and len(set(candidate.division)) > 1
+        sizes = tuple(self._work.extreme_sizes()) if is_uneven else (candidate.micro_batch,)
+        devices = devices_of(candidate.division, self._classes)
+        samples_us = np.array([self._sample_us(own, sizes) for own in devices])
+        return float(self._request.batch / np.sum(1.0 / np.maximum(samples_us, SHORTEST_US)))
+
+    def _sample_us(self, devices: tuple[int, ...], sizes: tuple[int, ...]) -> float:
+        """The least work of a sample on the devices of a replica."""
         part = self._simulator.part(devices)
-        key = (alike(part), size)
-        if key not in self._bounds:
-            graph = self._model.prepared.graph
-            stream = self._request.rules.stream(1)
-            try:
-                self._bounds[key] = period_bound_us(graph, self._model.costs(size), part, stream, self._unit)
-            except PlacetoError:  # an op that none of these devices can run
-                self._bounds[key] = np.inf
-        return self._bounds[key]
+        key = (alike(part), sizes)
+        if key not in self._least_us:
+            self._least_us[key] = self._work.least_us(part, sizes)
+        return self._least_us[key]

@@ -12,24 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, part_of_cluster, price_per_hour
-from engine.errors import InfeasibleError, PlacetoError, SettingsError
-from engine.graphs.graph import OPTIMIZER
-from engine.graphs.phases import phases_of_graph
+from engine.errors import InfeasibleError, SettingsError
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.partitions import classes_of_devices
 from engine.plans.plan import Plan
 from engine.plans.request import PlanRequest
+from engine.plans.sample_work import SampleWork
 from engine.plans.search import PlanSearch
 from engine.plans.simulated import SimulatedPlan
 from engine.plans.usual import usual_plans
-from engine.simulator.bound import ROUNDING, occupations_us
-from engine.simulator.executed import executed_part
 from engine.simulator.streams.figures import US_IN_A_SECOND
-from engine.simulator.topology import topological_order
-from engine.simulator.work_bound import shared_work_us
 
 MOST_PARTS = 10_000
 """of a cluster that may be tried"""
@@ -114,6 +108,7 @@ class Choosing:
 
     def __init__(self, model: ModelByBatch, request: PlanRequest, say: Callable[[str], None]) -> None:
         self._model, self._request, self._say = model, request, say
+        self._work = SampleWork(model, request.batch)
         self._tried: list[TriedPart] = []
 
     def cheapest(self, reach: float) -> list[TriedPart]:
@@ -168,30 +163,8 @@ class Choosing:
 
     def most_per_second(self, part: ClusterPart) -> float:
         """Samples a second that no plan on `part` exceeds; infinite where they take no time."""
-        try:
-            occupied_us, counts = self._occupied_us(part.cluster(self._request.cluster))
-        except PlacetoError:  # an op that none of these devices can run
-            return 0.0
-        work_us = shared_work_us(occupied_us, counts) * (1 - ROUNDING)
+        work_us = self._work.least_us(part.cluster(self._request.cluster), self._work.extreme_sizes())
         return US_IN_A_SECOND / work_us if work_us > 0 else math.inf
-
-    def _occupied_us(self, cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """[kinds, ops] the least time of a sample, without the optimizer; and [kinds] the number of devices.
-
-        Times are linear in the samples, so a sample of the smallest or of the largest micro-batch takes the least.
-        """
-        of_sizes = [self._of_size_us(cluster, size) for size in self._extreme_sizes()]
-        return np.min([occupied for occupied, _ in of_sizes], axis=0), of_sizes[0][1]
-
-    def _extreme_sizes(self) -> Sequence[int]:
-        model = self._model
-        return model.samples if len(model.readings) == 1 else sorted({1, *model.samples, self._request.batch})
-
-    def _of_size_us(self, cluster: Cluster, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        graph, costs = executed_part(self._model.prepared.graph, self._model.costs(size))
-        is_counted = phases_of_graph(graph, topological_order(graph)) != OPTIMIZER
-        occupied_us, counts = occupations_us(graph, costs, cluster)
-        return occupied_us[:, is_counted] / size, counts
 
 
 def moved(plan: Plan, devices: Sequence[int]) -> Plan:

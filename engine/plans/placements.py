@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, part_of_cluster
-from engine.errors import PlacetoError
+from engine.errors import CostError, GraphError, InfeasibleError, PlacementError
 from engine.events import ShouldStop
 from engine.graphs.grouping.nesting import Levels
 from engine.plans.by_batch import ModelByBatch
@@ -23,6 +23,8 @@ from engine.run.run import Run
 SHARE_OF_A_REPLICA = 0.05
 """most of the seconds for the placements of one kind of replica"""
 EVALUATIONS = 2_000
+NO_PLACEMENT = (InfeasibleError, PlacementError, GraphError, CostError)
+"""what says that no placement fits some devices"""
 
 
 class ReplicaPlacements:
@@ -46,7 +48,7 @@ class ReplicaPlacements:
             try:
                 problem = RunProblem(*self._asked(part, size, 1), lambda _: None, None).problem
                 self._allowed_on[key] = problem.allowed
-            except PlacetoError:
+            except NO_PLACEMENT:
                 self._allowed_on[key] = None
         return self._allowed_on[key]
 
@@ -78,7 +80,7 @@ class ReplicaPlacements:
             return np.zeros(self._model.prepared.grouping.group_count, np.int32)
         try:
             report = Run(*self._asked(part, size, nominal), lambda _: None, self._should_stop).execute(None)
-        except PlacetoError:  # no placement fits these devices
+        except NO_PLACEMENT:  # no placement fits these devices
             return None
         return np.array(report["device_of_group"], np.int32)
 

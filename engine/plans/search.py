@@ -34,6 +34,7 @@ from engine.plans.request import PlanRequest
 from engine.plans.shares import shares_of
 from engine.plans.simulated import PlanSimulator, SimulatedPlan
 from engine.plans.told import PlansTold
+from engine.simulator.streams.passes import require_few_devices, require_stream
 from engine.simulator.streams.stream import MOST_MICRO_BATCHES
 
 KEPT = 5
@@ -82,10 +83,15 @@ class PlanSearch:
         emit: Emit = lambda _: None,
         should_stop: ShouldStop = lambda: False,
     ) -> None:
-        """Raises SettingsError for a graph with constraints, which plans do not keep."""
+        """Raises SettingsError for constraints or fixed devices, which plans do not keep, and rules that do not fit."""
         if model.prepared.graph.constraints:
             what, allowed = "plans do not keep the constraints of a file", "a file without constraints"
             raise SettingsError(what, where=model.prepared.graph.name, allowed=allowed)
+        if any(model.prepared.graph.devices) and not request.drop_devices:
+            what, allowed = "the file fixes ops to devices, and plans do not keep that", "to ignore the file's devices"
+            raise SettingsError(what, where=model.prepared.graph.name, allowed=allowed, field="drop_devices")
+        require_stream(model.prepared.graph, request.rules.stream(1))
+        require_few_devices(request.rules.stream(1), request.cluster.device_count)
         self._model, self._request, self._should_stop = model, request, should_stop
         self.told = PlansTold(emit)
         self._cluster = request.cluster
@@ -110,6 +116,9 @@ class PlanSearch:
         for _, candidate in sorted(looked_at, key=lambda each: each[0]):
             if self._has_room(candidate, found, len(candidates)):
                 self._search(candidate, found)
+        found.stopped = found.stopped or self._should_stop()
+        if not found.stopped:
+            self.told.progress(len(candidates), len(candidates))
         found.best = sorted(self._of_division.values(), key=lambda plan: plan.batch_time_us)[:KEPT]
         found.wall_seconds = time.monotonic() - self._began
         if not found.best and found.stopped:
@@ -177,9 +186,14 @@ class PlanSearch:
         allowed = self._allowed(candidate)
         if not allowed:
             return
+        if self._left_seconds() <= 0:  # as long as nothing fits
+            self._quick_rank(candidate, found)
+            return
         if not (self._has_few_plans(candidate) and self._judge_all(candidate, allowed, found)):
             for plan in itertools.chain(self._plans(candidate), self._in_turns(candidate)):
                 self._judge(plan, found)
+                if self._should_stop():
+                    return
         if self._left_seconds() > 0:
             for plan in self._uneven(candidate):
                 self._judge(plan, found)
@@ -195,8 +209,10 @@ class PlanSearch:
         size, micro_batches = candidate.micro_batch, self._request.batch // candidate.micro_batch
         plans = all_plans(self.simulator, devices, allowed, size, micro_batches, not self._shards, is_over)
         for each in plans or ():
-            if each.bound_us >= self._best_us() or is_over():
+            if each.bound_us >= self._best_us():
                 break
+            if is_over():
+                return False
             self._judge(each.plan, found)
         return plans is not None
 

@@ -32,6 +32,8 @@ from engine.simulator.streams.batch import SimulatedBatch
 from engine.simulator.streams.figures import US_IN_A_SECOND
 from engine.simulator.streams.stream import Recompute
 
+MOST_REPLICAS = 10_000
+"""kept, those that were simulated last"""
 MOST_SIMULATORS = 24
 """kept; each has working arrays for all micro-batches of its stream"""
 BUSY_WITH_TRANSFERS = (Contention.SENDER, Contention.HOST)
@@ -96,7 +98,7 @@ class PlanSimulator:
         self.collectives = Collectives(cluster, rules.algorithm)
         self._parts: dict[tuple[int, ...], tuple[Cluster, tuple[object, ...]]] = {}
         self._simulators: OrderedDict[tuple[object, ...], Simulator] = OrderedDict()
-        self._replicas: dict[tuple[object, ...], SimulatedReplica] = {}
+        self._replicas: OrderedDict[tuple[object, ...], SimulatedReplica] = OrderedDict()
         self._late: dict[int, OptimizerOps] = {}
 
     def simulate(self, plan: Plan) -> SimulatedPlan:
@@ -165,6 +167,8 @@ class PlanSimulator:
         )
         if key not in self._replicas:
             self._replicas[key] = self._simulated(replica)
+            if len(self._replicas) > MOST_REPLICAS:
+                self._replicas.popitem(last=False)
         return self._replicas[key]
 
     def batch(self, replica: Replica) -> SimulatedBatch:

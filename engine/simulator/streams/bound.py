@@ -29,23 +29,16 @@ from engine.simulator.topology import topological_order
 from engine.simulator.work_bound import shared_work_us
 
 
-def period_bound_us(
-    graph: ComputationGraph,
-    costs: Costs,
-    cluster: Cluster,
-    _stream: Stream,
-    unit: NDArray[np.int32] | None = None,
-) -> float:
+def period_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster, _stream: Stream) -> float:
     """A period in µs that no placement of `graph` on `cluster` that fits its memory can beat.
 
-    `unit`: [ops of the executed part] its colocation classes, where they are known.
     The bound is the same for every stream: contiguous stages only make periods longer. Raises CostError for an op that
     has no time on any of the devices, GraphError for a cycle.
     """
     graph, costs = executed_part(graph, costs)
     is_counted = phases_of_graph(graph, topological_order(graph)) != OPTIMIZER
     occupied_us, devices = occupations_us(graph, costs, cluster)
-    unit = colocation_classes(graph) if unit is None else unit
+    unit = colocation_classes(graph)
     work_us = shared_work_us(occupied_us[:, is_counted], devices)
     units_us = _units_us(occupied_us, unit, is_counted, cluster.device_count)
     cut_us = _cut_us(graph, costs, cluster, unit, is_counted)

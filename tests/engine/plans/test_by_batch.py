@@ -1,18 +1,22 @@
 """Readings of TensorFlow's graphs: the batch size says their samples, and names say which op belongs to which pass."""
 
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.cli.main import main
+from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.parsing import parse_cluster
+from engine.costs.costs import time_by_peaks_us
 from engine.errors import GraphError
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
-from engine.plans.by_batch import model_by_batch
+from engine.plans.by_batch import ModelByBatch, model_by_batch
 from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.simulated import PlanSimulator
 from engine.prepared import PreparedGraph
@@ -66,3 +70,32 @@ def test_files_of_one_batch_each_are_read_as_they_are_said_to_be(tmp_path: Path)
     assert main([*command, "--batch", "64", "--seconds", "2", "--report", str(out)]) == 0
     report = json.loads(out.read_text())
     assert report["read_at"] == [8, 16] and report["usual"]["data_parallel"]["reduced"]
+
+
+@pytest.mark.parametrize("kind", ["V100", "A100", "K80", "CPU", "RTX4090"])
+def test_times_that_follow_from_work_are_on_the_line_through_both_readings(kind: str) -> None:
+    """Those of kinds with a row of their own too, which stand for the ops' work where they are those of the peaks."""
+    flops, moved = np.array([3e9 + 1, 5e7 + 3]), np.array([10**6 + 7, 3 * 10**7 + 1])
+
+    def reading(batch: int) -> PreparedGraph:
+        one = by_names(batch)
+        ops = one.graph.op_count
+        work = np.resize(flops, ops).astype(np.int64) * batch
+        bytes_ = np.resize(moved, ops) * batch
+        kinds = ("K80", "V100", "A100", "CPU")
+        made = dataclasses.replace(one.costs, flops=work, moved_bytes=bytes_, float_type=np.zeros(ops, np.uint8))
+        rows = [time_by_peaks_us(work, bytes_, made.float_type, CATALOGUE[each]) for each in kinds]
+        return dataclasses.replace(one, costs=dataclasses.replace(made, kinds=kinds, time_us=np.array(rows)))
+
+    model = ModelByBatch((reading(2), reading(4)), (2, 4))
+    devices = parse_cluster(kind).devices
+    two, three, four = (model.costs(samples).time_on_devices(devices) for samples in (2, 3, 4))
+    assert three == pytest.approx((two + four) / 2, rel=1e-6)
+
+
+def test_a_reading_with_times_beside_one_without_is_refused() -> None:
+    small, large = by_names(2), by_names(4)
+    times = np.full((2, small.graph.op_count), 3.0)
+    measured = dataclasses.replace(small, costs=dataclasses.replace(small.costs, measured_us=times))
+    with pytest.raises(GraphError, match="one reading has times that the other has not"):
+        model_by_batch([measured, large])

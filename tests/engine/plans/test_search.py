@@ -12,7 +12,7 @@ from engine.errors import GraphError, InfeasibleError, SettingsError
 from engine.graphs.graph import BACKWARD, FORWARD, OPTIMIZER
 from engine.plans import all_plans
 from engine.plans.by_batch import ModelByBatch, model_by_batch
-from engine.plans.plan import PlanRules
+from engine.plans.plan import Plan, PlanRules, Replica
 from engine.plans.request import PlanRequest
 from engine.plans.search import PlanSearch
 from engine.plans.simulated import PlanSimulator
@@ -140,3 +140,59 @@ def test_costs_lie_on_the_line_through_both_readings() -> None:
     assert line.costs(5).output_bytes.tolist() == (small.output_bytes * 9).tolist()
     assert line.costs(3) is large and line.costs(1) is small
     assert line.is_extrapolated(5) and not line.is_extrapolated(2)
+
+
+def test_a_division_whose_devices_take_turns_at_one_long_op_is_not_left_out() -> None:
+    """One op of 40 µs among 55: no placement of it alone beats 40 µs a micro-batch, three devices in turn do."""
+    ops = [Op("f", (), 15.0), Op("b", ["f"], 40.0, (10**6,)), Op("u", ("b:0",), 0.0)]
+    graph, costs = graph_of(ops)
+    graph = dataclasses.replace(graph, phase=np.array([FORWARD, BACKWARD, OPTIMIZER], np.uint8))
+    cluster = cluster_of(3, Contention.PAIR, bandwidth_bytes_per_us=1e5, latency_us=1.0, op_rest_us=0.0)
+    model = ModelByBatch((model_of_ops(graph, costs, costs).prepared,), (1,))
+    search = PlanSearch(model, PlanRequest(cluster, 12, RULES, seconds=5))
+    turned = Plan((Replica((0, 1, 2), np.zeros(3, np.int32), 1, 12, ((0, 1, 2),)),))
+    bounds = {candidate.division: search._times.bound_us(candidate) for candidate in search._candidates()}
+    assert PlanSimulator(model, cluster, RULES).simulate(turned).batch_time_us >= bounds[((3,),)]
+
+
+def test_unlike_replicas_with_micro_batches_of_their_own_sizes_keep_the_bound() -> None:
+    ops = [Op("f", (), 30.0), Op("b", ["f"], 60.0, (8,)), Op("u", ["b"], 1.0)]
+    graph, one = graph_of(ops)
+    graph = dataclasses.replace(graph, phase=np.array([FORWARD, BACKWARD, OPTIMIZER], np.uint8))
+    one = dataclasses.replace(one, kinds=("GPU", "CPU"), time_us=np.array([[30.0, 60.0, 1.0], [60.0, 120.0, 2.0]]))
+    three = dataclasses.replace(one, time_us=one.time_us * 1.5)
+    cluster = cluster_of(2, Contention.PAIR, bandwidth_bytes_per_us=1e4, latency_us=1.0, op_rest_us=0.0)
+    slow = dataclasses.replace(cluster.devices[1], kind="CPU")
+    cluster = dataclasses.replace(cluster, devices=(cluster.devices[0], slow))
+    model = model_of_ops(graph, one, three)
+    search = PlanSearch(model, PlanRequest(cluster, 12, RULES, seconds=5))
+    alone = np.zeros(3, np.int32)
+    uneven = Plan((Replica((0,), alone, 8, 1), Replica((1,), alone, 4, 1)))
+    found_us = PlanSimulator(model, cluster, RULES).simulate(uneven).batch_time_us
+    for candidate in search._candidates():
+        if candidate.division == ((0, 1), (1, 0)):
+            assert search._times.bound_us(candidate) <= found_us
+
+
+def test_a_plan_that_fits_is_looked_for_no_longer_than_quick_plans_take() -> None:
+    model, cluster, batch = drawn_case(5)
+    full = tuple(dataclasses.replace(device, memory_bytes=1) for device in cluster.devices)
+    request = PlanRequest(dataclasses.replace(cluster, devices=full), batch, RULES, seconds=1e-6)
+    with pytest.raises(InfeasibleError, match="no plan fits in memory"):
+        PlanSearch(model, request).run()
+
+
+@pytest.mark.parametrize("rules", [PlanRules(Pipeline.INFERENCE)])
+def test_rules_that_do_not_fit_the_graph_are_refused(rules: PlanRules) -> None:
+    model, cluster, batch = drawn_case(3)
+    with pytest.raises(SettingsError, match="the graph has a backward pass"):
+        PlanSearch(model, PlanRequest(cluster, batch, rules))
+
+
+def test_a_file_that_fixes_ops_to_devices_is_refused_unless_they_are_dropped() -> None:
+    model, cluster, batch = drawn_case(3)
+    graph = dataclasses.replace(model.prepared.graph, devices=("/device:GPU:0", *model.prepared.graph.devices[1:]))
+    fixed = ModelByBatch((dataclasses.replace(model.prepared, graph=graph),), (1,))
+    with pytest.raises(SettingsError, match="fixes ops to devices"):
+        PlanSearch(fixed, PlanRequest(cluster, batch, RULES))
+    assert PlanSearch(fixed, PlanRequest(cluster, batch, RULES, seconds=5, drop_devices=True)).run().best
