@@ -114,7 +114,7 @@ class PlanPage {
     }
     const words = this.#root.querySelector("[data-part=progress-words]");
     if (words) {
-      setText(words, this.#lost || (total > 0 ? `${formatCount(done)} of ${counted(total, "division")} tried or left out` : "You can leave this page."));
+      setText(words, this.#lost || (total > 0 ? `${formatCount(done)} of ${counted(total, "candidate")} tried or left out` : "You can leave this page."));
     }
   }
 

@@ -54,7 +54,15 @@ def test_a_stopped_search_says_what_was_not_reached(client: Client, search: Plan
     PlanReport.objects.update(content=report)
     PlanSearch.objects.update(status=PlanSearch.CANCELLED)
     page = page_of(client, search)
-    assert "It was cancelled; these are the plans found until then." in page and "not reached" in page
+    assert "It was cancelled; these are the plans found until then." in page
+    assert "candidates not reached" in page.replace("</span>", "") and "division not" not in page
+
+
+def test_a_search_that_reached_all_says_so_of_candidates_alone(client: Client, search: PlanSearch) -> None:
+    report = planned(search) | {"stopped": False, "not_reached": 0, "left_out": 1}
+    PlanReport.objects.update(content=report)
+    page = page_of(client, search).replace("</span>", "")
+    assert "No candidate was left untried for lack of time." in page and "1 candidate left out" in page
 
 
 def test_a_failed_search_shows_its_line(client: Client, search: PlanSearch) -> None:
