@@ -119,7 +119,7 @@ class PlanFound:
     peak_bytes: list[int]
     """[devices]"""
     replicas: list[dict[str, Json]]
-    """each with its `devices`, `micro_batch` and `micro_batches`"""
+    """each with its `devices`, `micro_batch`, `micro_batches` and `turns`"""
     is_best: bool
     """whether it is faster than all before it"""
     usual: str | None = None

@@ -14,7 +14,7 @@ const GIB = 1024 ** 3;
  * @param {Partial<import("../../frontend/js/jobs/plan-state.js").ToldPlan>} [changes]
  */
 function plan(us, changes = {}) {
-  const replicas = [{ devices: [0], micro_batch: 4, micro_batches: 2 }];
+  const replicas = [{ devices: [0], micro_batch: 4, micro_batches: 2, turns: [] }];
   return { samples_per_second: 8e6 / us, batch_time_us: us, peak_bytes: [GIB, 2 * GIB], replicas, is_best: false, usual: null, ...changes };
 }
 
@@ -77,9 +77,15 @@ test("without a plan that takes time there is nothing to show", () => {
 });
 
 test("many replicas are cut off", () => {
-  const replicas = Array.from({ length: 10 }, () => ({ devices: [0, 1], micro_batch: 1, micro_batches: 3 }));
+  const replicas = Array.from({ length: 10 }, () => ({ devices: [0, 1], micro_batch: 1, micro_batches: 3, turns: [] }));
   const words = planWords(plan(1, { replicas }), NAMES.devices);
   assert.ok(words.startsWith("10 replicas: GPU:0 + GPU:1 3 × 1, ") && words.endsWith(", 2 more"));
+});
+
+test("devices that take stages in turn are said as alternatives", () => {
+  const devices = ["GPU:0", "GPU:1", "GPU:2"];
+  const staged = { devices: [0, 1, 2], micro_batch: 1, micro_batches: 3, turns: [[0, 2]] };
+  assert.equal(planWords(plan(1, { replicas: [staged] }), devices), "1 replica: (GPU:0 or GPU:2) + GPU:1 3 × 1");
 });
 
 test("the sentence so far tells the best plan beside the usual ones", () => {

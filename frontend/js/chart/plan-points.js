@@ -79,9 +79,21 @@ export function planWords({ replicas }, devices) {
     return "";
   }
   const larger = [...replicas].sort((one, other) => samplesOf(other) - samplesOf(one));
-  const shown = larger.slice(0, 8).map((row) => `${row.devices.map((device) => devices[device]).join(" + ")} ${row.micro_batches} × ${row.micro_batch}`);
+  const shown = larger.slice(0, 8).map((row) => `${devicesWords(row, devices)} ${row.micro_batches} × ${row.micro_batch}`);
   const more = replicas.length > shown.length ? [`${replicas.length - shown.length} more`] : [];
   return `${counted(replicas.length, "replica")}: ${[...shown, ...more].join(", ")}`;
+}
+
+/**
+ * @param {import("../jobs/plan-state.js").ReplicaInShort} replica
+ * @param {readonly string[]} names of devices
+ * @returns {string} `(GPU:0 or GPU:1) + GPU:2` where the former two take a stage in turn
+ */
+function devicesWords({ devices, turns }, names) {
+  const inTurn = new Map(turns.map((set) => [set[0], `(${set.map((device) => names[device]).join(" or ")})`]));
+  const later = new Set(turns.flatMap((set) => set.slice(1)));
+  const own = devices.filter((device) => !later.has(device));
+  return own.map((device) => inTurn.get(device) ?? names[device]).join(" + ");
 }
 
 /** @param {import("../jobs/plan-state.js").ReplicaInShort} replica */

@@ -7,6 +7,7 @@ import { following, KNOWN_VERSION } from "./job-state.js";
  * @property {number[]} devices
  * @property {number} micro_batch samples
  * @property {number} micro_batches
+ * @property {number[][]} turns sets of devices that take a stage in turn
  *
  * @typedef {object} ToldPlan
  * @property {number | null} samples_per_second null where a batch takes no time

@@ -16,7 +16,7 @@ PROGRESS = api.Progress("searching", 1, 3)
 
 def told(batch_time_us: float, *, is_best: bool = True, usual: str | None = None) -> api.PlanFound:
     """A plan of one replica."""
-    replicas: list[dict[str, api.Json]] = [{"devices": [0], "micro_batch": 2, "micro_batches": 4}]
+    replicas: list[dict[str, api.Json]] = [{"devices": [0], "micro_batch": 2, "micro_batches": 4, "turns": []}]
     return api.PlanFound(batch_time_us, 8e6 / batch_time_us, [5, 0], replicas, is_best, usual)
 
 
