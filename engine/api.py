@@ -138,7 +138,7 @@ from engine.plans.request import PlanRequest
 from engine.plans.search import require_plannable
 from engine.plans.strategy_script import write_strategy
 from engine.plans.usual import WORDS as USUAL_PLANS
-from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
+from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_words
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.expectations import ExpectedGap, expected_gaps
 from engine.policies.fitting import PolicyFit, policy_fit
@@ -509,8 +509,8 @@ __all__ = [
     "read_placement",
     "read_policy",
     "recompute_of",
-    "replica_devices",
     "replica_request",
+    "replica_words",
     "require_can_split",
     "require_drawable",
     "require_idle",

@@ -63,24 +63,49 @@ def plan_words(plan: Mapping[str, Any], names: Sequence[str]) -> str:
     """`4 replicas: GPU:0 and GPU:1 take 20 of 64 samples each, GPU:2 and GPU:3 take 12 each`; `names` [devices]."""
     replicas = plan["replicas"]
     batch = sum(_samples(row) for row in replicas)
-    alike: dict[tuple[int, int], list[str]] = {}
+    alike: dict[tuple[int, str], list[str]] = {}
     for row in sorted(replicas, key=lambda each: -_samples(each)):
-        devices = replica_devices(row, names)
-        alike.setdefault((_samples(row), len(devices)), []).append(" + ".join(devices))
+        alike.setdefault((_samples(row), _size_words(row, names)), []).append(replica_words(row, names))
     parts = [
         _share_words(members, *key, of=batch if first else None)
         for first, (key, members) in zip([True, *[False] * len(alike)], alike.items(), strict=False)
     ]
+    if len(parts) == 1 and len(replicas) > MOST_NAMED:
+        return parts[0]
     return f"{counted(len(replicas), 'replica')}: {', '.join(parts)}"
+
+
+def replica_words(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    """`GPU:0 + GPU:2`, or `(GPU:0 or GPU:1 in turn) + GPU:2` where devices take a stage's micro-batches in turn."""
+    turns = {devices[0]: devices for devices in row["turns"]}
+    later = {device for devices in row["turns"] for device in devices[1:]}
+    own = [device for device in _used(row) if device not in later]
+    return " + ".join(_turn_words(turns[each], names) if each in turns else _short(names[each]) for each in own)
+
+
+def _turn_words(devices: Sequence[int], names: Sequence[str]) -> str:
+    return f"({' or '.join(_short(names[device]) for device in devices)} in turn)"
 
 
 def replica_devices(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     """The short names of the devices on which a replica has groups; of all its devices where no groups are told."""
+    return [_short(names[device]) for device in _used(row)]
+
+
+def _used(row: Mapping[str, Any]) -> list[int]:
     if "device_of_group" not in row:
-        devices = row["devices"]
-    else:
-        devices = sorted({*np.unique(row["device_of_group"]).tolist(), *itertools.chain(*row["turns"])})
-    return [names[device].removeprefix("/device:") for device in devices]
+        return [*row["devices"]]
+    return sorted({*np.unique(row["device_of_group"]).tolist(), *itertools.chain(*row["turns"])})
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("/device:")
+
+
+def _size_words(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    """`one device`, `3 devices`, `3 devices, stages in turn,`."""
+    count = len(replica_devices(row, names))
+    return ("one device" if count == 1 else f"{count:,} devices") + (", stages in turn," if row["turns"] else "")
 
 
 def _samples(row: Mapping[str, Any]) -> int:
@@ -88,11 +113,11 @@ def _samples(row: Mapping[str, Any]) -> int:
     return samples
 
 
-def _share_words(members: Sequence[str], samples: int, devices: int, of: int | None) -> str:
+def _share_words(members: Sequence[str], samples: int, size: str, of: int | None) -> str:
     """What replicas that are alike take; `of`: the batch, where it is to be said."""
     share = f"{samples:,}" if of is None else f"{samples:,} of {of:,} samples"
     if len(members) == 1:
         return f"{members[0]} takes {share}"
     if len(members) <= MOST_NAMED:
         return f"{', '.join(members[:-1])} and {members[-1]} take {share} each"
-    return f"{len(members)} of {counted(devices, 'device')} each take {share} each"
+    return f"{len(members):,} replicas of {size} take {share} each"

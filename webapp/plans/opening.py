@@ -50,7 +50,7 @@ def replica_of(search: PlanSearch, plan: str, replica: int) -> dict[str, Any]:
 def _name_of(search: PlanSearch, row: dict[str, Any], replica: int) -> str:
     """`Replica 2: GPU:0 + GPU:2, 8 × 4 samples`."""
     names = [device.name for device in search.cluster_value.devices]
-    devices = " + ".join(api.replica_devices(row, names))
+    devices = api.replica_words(row, names)
     return f"Replica {replica + 1}: {devices}, {row['micro_batches']} × {row['micro_batch']} samples"[:200]
 
 

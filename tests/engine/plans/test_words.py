@@ -10,7 +10,7 @@ from engine.plans.replica_run import replica_request
 from engine.plans.request import PlanRequest
 from engine.plans.search import require_plannable
 from engine.plans.simulated import PlanSimulator
-from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices
+from engine.plans.words import plan_ahead, plan_verdict, plan_words, rate_words, replica_devices, replica_words
 from engine.run.run import Run
 from engine.simulator.streams.stream import Pipeline
 from tests.engine.plans.drawn_plans import all_divided, drawn_case, one_gradient
@@ -48,7 +48,18 @@ def test_replicas_that_are_alike_are_said_together_and_many_are_counted() -> Non
     expected = "4 replicas: GPU:0 and GPU:1 take 20 of 64 samples each, GPU:2 and GPU:3 take 12 each"
     assert plan_words(alike, NAMES) == expected
     many = plan(1.0, *(row([index], 2) for index in range(8)))
-    assert plan_words(many, NAMES) == "8 replicas: 8 of 1 device each take 8 of 64 samples each"
+    assert plan_words(many, NAMES) == "8 replicas of one device take 8 of 64 samples each"
+    pairs = plan(1.0, row([0], 6), *(row([2 * index + 1, 2 * index + 2], 2) for index in range(5)))
+    expected = "6 replicas: GPU:0 takes 24 of 64 samples, 5 replicas of 2 devices take 8 each"
+    assert plan_words(pairs, [*NAMES, "/device:GPU:8", "/device:GPU:9", "/device:GPU:10"]) == expected
+
+
+def test_devices_that_take_stages_in_turn_are_alternatives() -> None:
+    staged = {**row([0, 1, 2], 16), "device_of_group": [0, 1, 1], "turns": [[0, 2]]}
+    assert replica_words(staged, NAMES) == "(GPU:0 or GPU:2 in turn) + GPU:1"
+    assert plan_words(plan(1.0, staged), NAMES) == "1 replica: (GPU:0 or GPU:2 in turn) + GPU:1 takes 64 of 64 samples"
+    many = plan(1.0, row([3], 6), *([{**staged, "micro_batches": 2}] * 5))
+    assert plan_words(many, NAMES).endswith("5 replicas of 3 devices, stages in turn, take 8 each")
 
 
 def test_a_device_that_a_replica_leaves_idle_is_not_named() -> None:

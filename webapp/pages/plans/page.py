@@ -178,7 +178,7 @@ def _row(key: str, label: str, plan: Mapping[str, Any], report: Mapping[str, Any
 
 def _replica(number: int, row: Mapping[str, Any], report: Mapping[str, Any]) -> ReplicaRow:
     samples = row["micro_batch"] * row["micro_batches"]
-    devices = " + ".join(api.replica_devices(row, report["devices"]))
+    devices = api.replica_words(row, report["devices"])
     share = samples / report["batch"]
     return ReplicaRow(
         number, devices, samples, share, row["micro_batches"], row["micro_batch"], has_turns=bool(row["turns"])
