@@ -123,7 +123,7 @@ from engine.placement_files import (
 )
 from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
 from engine.placeto.kept_policy import KeptPolicy
-from engine.plans.by_batch import ModelByBatch, model_by_batch
+from engine.plans.by_batch import ModelByBatch, model_by_batch, samples_of
 from engine.plans.choice_report import cheapest_report as cheapest
 from engine.plans.choice_report import choice_lines
 from engine.plans.choice_report import one_more_report as one_more
@@ -523,6 +523,7 @@ __all__ = [
     "require_saved_model",
     "require_stream",
     "samples",
+    "samples_of",
     "settings_schema",
     "shape_words",
     "shortened",

@@ -77,15 +77,15 @@ class ModelByBatch:
 
 def model_by_batch(readings: Sequence[PreparedGraph]) -> ModelByBatch:
     """The model of one or two readings, each of which says its samples. Raises GraphError."""
-    in_order = sorted(readings, key=_samples_of)
-    samples = tuple(_samples_of(reading) for reading in in_order)
+    in_order = sorted(readings, key=samples_of)
+    samples = tuple(samples_of(reading) for reading in in_order)
     if len(set(samples)) < len(samples):
         what = f"both readings are of {samples[0]} samples"
         raise GraphError(what, where=in_order[0].graph.name, allowed="two different numbers")
     return ModelByBatch(tuple(map(_with_phases, in_order)), samples)
 
 
-def _samples_of(reading: PreparedGraph) -> int:
+def samples_of(reading: PreparedGraph) -> int:
     """The samples of a step, as its file says, or else the batch size with which it was read. Raises GraphError."""
     samples = reading.origin.samples or reading.origin.options.get("batch_size")
     if not isinstance(samples, int) or not samples:

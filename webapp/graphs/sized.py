@@ -15,7 +15,8 @@ LONGEST_NAME = 200
 def graph_of_size(reading: Graph, prepared: api.PreparedGraph) -> Graph:
     """Store `prepared`, the graph of `reading` at its own number of samples, as a graph that is ready.
 
-    It shares the file, with which its placements are written. Raises Http404 if that is gone.
+    It shares the file, with which its placements are written, but has no hash of it: its costs are not those that the
+    file gives. Raises Http404 if that is gone.
     """
     ending = f" at {prepared.origin.samples:,} samples"
     summary = prepared.summary()
@@ -24,7 +25,6 @@ def graph_of_size(reading: Graph, prepared: api.PreparedGraph) -> Graph:
         name=reading.name[: LONGEST_NAME - len(ending)] + ending,
         suffix=reading.suffix,
         file_bytes=reading.file_bytes,
-        content_hash=reading.content_hash,
         options=reading.options,
         status=Graph.READY,
         summary=summary,

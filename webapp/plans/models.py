@@ -102,7 +102,7 @@ class PlanReport(models.Model):
 
     search = models.OneToOneField(PlanSearch, on_delete=models.CASCADE, primary_key=True, related_name="report")
     content = JsonTextField()
-    """as docs/plans.md describes it"""
+    """as docs/formats/plans.md describes it"""
 
     def __str__(self) -> str:
         return f"report of {self.search_id}"
@@ -132,3 +132,8 @@ class SizedGraph(models.Model):
 
     def __str__(self) -> str:
         return f"{self.first_id} at {self.samples} samples"
+
+    @property
+    def readings(self) -> tuple[Graph, Graph]:
+        """Both; one that has been deleted has no page any more."""
+        return self.first, self.second

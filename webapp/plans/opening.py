@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from django.db import transaction
 from django.http import Http404
 
@@ -20,13 +21,13 @@ NO_PLAN = "This search has no such plan, or no such replica."
 def run_of_replica(search: PlanSearch, plan: str, replica: int) -> Run:
     """The run that shows a replica, started now unless it was before. Raises Http404, or a PlacetoError."""
     row = replica_of(search, plan, replica)
-    graph = _graph_of(search, row["micro_batch"])
     with transaction.atomic():
         if not PlanSearch.objects.select_for_update().filter(id=search.id).exists():
             raise Http404("This search has been deleted meanwhile.")
         opened = OpenedReplica.objects.filter(search=search, plan=plan, replica=replica, run__deleted_at=None).first()
         if opened is not None:
             return opened.run
+        graph = _graph_of(search, row["micro_batch"])
         request = api.replica_request(request_of(search), row)
         run = lifecycle.start(graph, request, from_start=new_start(request, f"a replica of {search}"[:300], None, ""))
         run.name = _name_of(search, row, replica)
@@ -55,10 +56,10 @@ def _name_of(search: PlanSearch, row: dict[str, Any], replica: int) -> str:
 
 
 def _graph_of(search: PlanSearch, samples: int) -> Graph:
-    """The reading of so many samples, or a graph made of both readings."""
+    """The reading of so many samples that has the plan's groups, or a graph made of both readings."""
     model = model_of(search)
     for reading in filter(None, (search.graph, search.second)):
-        if reading.prepared.value.origin.samples == samples:
+        if _is_of(reading.prepared.value, model, samples):
             return reading
     assert search.second is not None, "with one reading, micro-batches have its size"
     made = SizedGraph.objects.filter(
@@ -66,7 +67,12 @@ def _graph_of(search: PlanSearch, samples: int) -> Graph:
     ).first()
     if made is not None:
         return made.graph
-    with transaction.atomic():
-        graph = graph_of_size(search.graph, model.at(samples))
-        SizedGraph.objects.create(graph=graph, first=search.graph, second=search.second, samples=samples)
+    graph = graph_of_size(search.graph, model.at(samples))
+    SizedGraph.objects.create(graph=graph, first=search.graph, second=search.second, samples=samples)
     return graph
+
+
+def _is_of(reading: api.PreparedGraph, model: api.ModelByBatch, samples: int) -> bool:
+    """Whether it was read at `samples`, in the groups that the plan's placements number."""
+    same_groups = np.array_equal(reading.grouping.group_of_op, model.prepared.grouping.group_of_op)
+    return api.samples_of(reading) == samples and same_groups

@@ -1,14 +1,21 @@
 """A person opens a replica of a plan in the explorer."""
 
+import dataclasses
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.http import Http404
 from django.test import Client
 
+from engine import api
+from tests.engine.plans.layered_step import step
 from tests.webapp.plans.planned import planned
-from webapp.graphs.models import Graph
+from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs import deletion, heartbeat
-from webapp.plans.models import OpenedReplica, PlanReport, PlanSearch
+from webapp.plans.models import OpenedReplica, PlanReport, PlanSearch, SizedGraph
+from webapp.plans.opening import run_of_replica
 from webapp.runs.models import Run
 from webapp.runs.placing import place_run
 
@@ -41,6 +48,8 @@ def test_it_is_a_run_of_its_placement_on_its_devices(client: Client, search: Pla
 
 
 def test_a_size_that_was_not_read_gets_a_graph_of_its_own(client: Client, search: PlanSearch) -> None:
+    Graph.objects.update(content_hash="ab" * 32)
+    search.refresh_from_db()
     with_replica(search, devices=[0], micro_batch=4, micro_batches=2, device_of_group=[0] * 9)
     run = open_replica(client, search)
     graph = run.graph
@@ -52,6 +61,54 @@ def test_a_size_that_was_not_read_gets_a_graph_of_its_own(client: Client, search
     assert open_replica(client, search, "0", 0) == run
     other = client.post(f"/graphs/{search.graph_id}/plan/", {})
     assert "at 4 samples" not in other.content.decode(), "it is no reading"
+    assert not graph.content_hash, "it is not what its file says"
+
+
+def test_a_deleted_reading_of_such_a_graph_is_named_without_a_link(client: Client, search: PlanSearch) -> None:
+    with_replica(search, devices=[0], micro_batch=4, micro_batches=2, device_of_group=[0] * 9)
+    graph = open_replica(client, search).graph
+    assert search.second is not None
+    deletion.delete(search.second)
+    page = client.get(f"/graphs/{graph.id}/").content.decode()
+    assert f'/graphs/{search.graph_id}/">step1.json</a> and <span class="name">step2.json</span>, at' in page
+    assert f"/graphs/{search.second_id}/" not in page
+
+
+def test_a_reading_with_other_groups_does_not_stand_for_the_size(
+    client: Client, search: PlanSearch, tmp_path: Path
+) -> None:
+    path = tmp_path / "2.json"
+    path.write_text(json.dumps(step(2)))
+    blob = api.prepare(path, ".json", lambda *_: None, api.Limits(), groups=4).to_bytes()
+    PreparedBlob.objects.filter(graph=search.second_id).update(blob=blob)
+    search.refresh_from_db()
+    with_replica(search, devices=[0, 1], micro_batch=2, micro_batches=4, device_of_group=[0] * 8 + [1])
+    run = open_replica(client, search)
+    assert run.graph.name == "step1.json at 2 samples" and run.graph.group_count == 9
+
+
+def test_a_batch_size_given_with_the_file_is_the_size_of_its_reading(client: Client, search: PlanSearch) -> None:
+    """As for TensorFlow's and ONNX files, which do not say their samples."""
+    for samples, graph in enumerate((search.graph_id, search.second_id), 1):
+        stored = PreparedBlob.objects.get(graph=graph)
+        origin = dataclasses.replace(stored.value.origin, samples=0, options={"batch_size": samples})
+        stored.blob = dataclasses.replace(stored.value, origin=origin).to_bytes()
+        stored.save()
+    search.refresh_from_db()
+    with_replica(search, devices=[1], micro_batch=2, micro_batches=4, device_of_group=[1] * 9)
+    assert open_replica(client, search).graph == search.second
+    OpenedReplica.objects.all().delete()
+    PlanReport.objects.all().delete()
+    with_replica(search, devices=[1], micro_batch=4, micro_batches=2, device_of_group=[1] * 9)
+    assert open_replica(client, search).graph.name == "step1.json at 4 samples"
+
+
+def test_a_search_that_was_deleted_meanwhile_leaves_no_graph(search: PlanSearch) -> None:
+    with_replica(search, devices=[0], micro_batch=4, micro_batches=2, device_of_group=[0] * 9)
+    deletion.delete(search)
+    with pytest.raises(Http404, match="deleted meanwhile"):
+        run_of_replica(search, "0", 0)
+    assert not SizedGraph.objects.exists(), "graphs are made behind the lock, by one press at a time"
 
 
 def test_a_second_press_opens_the_same_run_unless_it_was_deleted(client: Client, search: PlanSearch) -> None:
