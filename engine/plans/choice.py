@@ -82,9 +82,8 @@ def parts_of(cluster: Cluster) -> list[ClusterPart]:
 
 
 def _require_prices_of_all_or_none(cluster: Cluster) -> None:
-    prices = {device.kind: device.price_per_hour for device in cluster.devices}
-    unknown = sorted(kind for kind, price in prices.items() if price is None)
-    if unknown and len(unknown) < len(prices):
+    unknown = sorted({device.kind for device in cluster.devices if device.price_per_hour is None})
+    if unknown and any(device.price_per_hour is not None for device in cluster.devices):
         what = f"{', '.join(unknown)} has no price, and others have one"
         raise SettingsError(what, where="cluster", allowed="a price for each device, or for none", field="cluster")
 

@@ -1,5 +1,6 @@
 """What a choice of devices answers, as JSON and as lines for people."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -37,9 +38,14 @@ def one_more_report(model: ModelByBatch, request: PlanRequest, kind: str, say: S
     now, then = (choosing.tried(_part(wider.cluster, devices)) for devices in (everything[:-1], everything))
     if then.best is None:
         raise InfeasibleError("no plan fits in memory, with one more device either", advice="use larger devices")
-    gain = then.samples_per_second / now.samples_per_second - 1 if now.samples_per_second else None
+    gain = _gain(now.samples_per_second, then.samples_per_second)
     rows: dict[str, Json] = {"now": _row(model, wider.cluster, now), "then": _row(model, wider.cluster, then)}
     return {**_asked(model, wider), "kind": wider.cluster.devices[-1].kind, **rows, "gain": gain}
+
+
+def _gain(now: float, then: float) -> float | None:
+    """As a share; None where there was none, or a batch takes no time."""
+    return then / now - 1 if now and max(now, then) < math.inf else None
 
 
 def _part(cluster: Cluster, devices: tuple[int, ...]) -> ClusterPart:
@@ -70,7 +76,7 @@ def _row(model: ModelByBatch, cluster: Cluster, tried: TriedPart) -> Json:
         "devices": [*part.devices],
         "kinds": kinds_words(cluster, part.devices),
         "price_per_hour": part.price_per_hour,
-        "most_per_second": tried.most_per_second if tried.most_per_second < float("inf") else None,
+        "most_per_second": tried.most_per_second if tried.most_per_second < math.inf else None,
         "plan": None if best is None else plan_to_json(model, best) | prices_of(own, best),
     }
 
@@ -83,27 +89,37 @@ def choice_lines(report: Mapping[str, Any]) -> list[str]:
 def _cheapest_lines(report: Mapping[str, Any]) -> list[str]:
     parts = report["parts"]
     answer, known = parts[-1], parts[-1]["price_per_hour"] is not None
-    searched = sum(part["plan"] is not None for part in parts)
+    bounded = sum(_is_bounded(part, report["reach"]) for part in parts)
     order = "in the order of price" if known else "in the order of the number of devices, since no device has a price"
     return [
         f"{answer['kinds']} reaches {report['reach']:g} samples a second: {_rate(answer)}{_price(answer)}",
-        f"{len(parts)} parts of the cluster were tried {order}: {searched} by plans, {len(parts) - searched} by bounds",
+        f"{len(parts)} parts of the cluster were tried {order}: {len(parts) - bounded} by plans, {bounded} by bounds",
         _plan_line(report, answer),
     ]
 
 
+def _is_bounded(part: Mapping[str, Any], reach: float) -> bool:
+    """Whether its bound left a part out."""
+    return part["most_per_second"] is not None and part["most_per_second"] < reach
+
+
 def _one_more_lines(report: Mapping[str, Any]) -> list[str]:
-    now, then, gain = report["now"], report["then"], report["gain"]
-    if gain is None:
-        more = "before, no plan fits in memory"
-    else:
-        rate = then["plan"]["samples_per_second"] - now["plan"]["samples_per_second"]
-        more = f"{rate:.4g} or {100 * gain:.1f} % more"
+    now, then = report["now"], report["then"]
     return [
         f"now {now['kinds']}: {_rate(now)}{_price(now)}",
-        f"with one more {report['kind']}, {then['kinds']}: {_rate(then)}{_price(then)}; {more}",
+        f"with one more {report['kind']}, {then['kinds']}: {_rate(then)}{_price(then)}; {_more(report)}",
         _plan_line(report, then),
     ]
+
+
+def _more(report: Mapping[str, Any]) -> str:
+    """What one more device brings."""
+    now, then, gain = report["now"]["plan"], report["then"]["plan"], report["gain"]
+    if now is None:
+        return "before, no plan fits in memory"
+    if gain is None:
+        return "a batch takes no time"
+    return f"{then['samples_per_second'] - now['samples_per_second']:.4g} or {100 * gain:.1f} % more"
 
 
 def _rate(row: Mapping[str, Any]) -> str:

@@ -152,4 +152,5 @@ def _usual_line(words: str, plan: Mapping[str, Any] | None, best: Mapping[str, A
     if not best["batch_time_us"]:
         return f"{_rate(plan)}  {words}"
     ahead = plan["batch_time_us"] / best["batch_time_us"] - 1
-    return f"{_rate(plan)}  {words}; the first plan above has {100 * ahead:.1f} % more"
+    percent, which = 100 * abs(ahead), "less" if ahead < 0 else "more"
+    return f"{_rate(plan)}  {words}; the first plan above has {percent:.1f} % {which}"

@@ -1,5 +1,6 @@
 """What a search for plans is asked for."""
 
+import math
 from dataclasses import dataclass
 
 from engine.clusters.cluster import Cluster
@@ -25,5 +26,6 @@ class PlanRequest:
     def __post_init__(self) -> None:
         if self.batch < 1:
             raise SettingsError(f"{self.batch} samples", where="batch", allowed="an integer from 1", field="batch")
-        if not self.seconds > 0:
-            raise SettingsError(f"{self.seconds} seconds", where="seconds", allowed="more than 0", field="seconds")
+        if not 0 < self.seconds < math.inf:
+            what, allowed = f"{self.seconds} seconds", "a number above 0"
+            raise SettingsError(what, where="seconds", allowed=allowed, field="seconds")

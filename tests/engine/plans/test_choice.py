@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,11 @@ SAMPLE_US = {"V100": 10.0, "K80": 20.0}
 BATCH = 24
 
 
-def model(persistent_bytes: int = 0) -> ModelByBatch:
+def model(persistent_bytes: int = 0, us_of_kind: Mapping[str, float] = SAMPLE_US) -> ModelByBatch:
     """Two ops whose times alone count, half of a sample's time each."""
     readings = []
     for batch in (1, 2):
-        time_us = {kind: batch * us / 2 for kind, us in SAMPLE_US.items()}
+        time_us = {kind: batch * us / 2 for kind, us in us_of_kind.items()}
         row = {"time_us": time_us, "output_bytes": [0], "persistent_bytes": persistent_bytes}
         value = {
             "graph": {"name": "two", "batch": batch},
@@ -51,6 +52,12 @@ def cluster(v100: int, k80: int, memory_bytes: int = 10**9) -> Cluster:
     ]
     links = {"contention": "none", "bandwidth_bytes_per_us": 1e12, "latency_us": 0, "rest_us": 0}
     return parse_cluster(json.dumps({"devices": rows, "links": links, "op_rest_us": 0}))
+
+
+@pytest.mark.parametrize("seconds", [0.0, float("inf"), float("nan")])
+def test_seconds_are_a_number_above_0(seconds: float) -> None:
+    with pytest.raises(SettingsError, match="seconds; allowed: a number above 0"):
+        dataclasses.replace(request_on(cluster(1, 0)), seconds=seconds)
 
 
 def request_on(devices: Cluster, batch: int = BATCH) -> PlanRequest:
@@ -107,6 +114,7 @@ def test_a_part_without_memory_is_passed_over() -> None:
     report: dict[str, Any] = cheapest_report(model(persistent_bytes=100), request_on(devices), 50_000, said.append)
     assert [part["kinds"] for part in report["parts"]] == ["V100", "2xV100"]
     assert said[0] == "V100: no plan fits in memory" and said[1].startswith("2xV100: ")
+    assert choice_lines(report)[1].endswith(": 2 by plans, 0 by bounds")
 
 
 @pytest.mark.parametrize(("count", "kind"), [(1, "V100"), (2, "v100"), (3, "K80")])
@@ -133,6 +141,15 @@ def test_a_second_card_doubles_a_throughput_and_may_bring_the_memory() -> None:
     assert choice_lines(wider)[1].endswith("; before, no plan fits in memory")
 
 
+def test_ops_that_take_no_time_have_no_gain_and_it_is_said() -> None:
+    free = model(us_of_kind={"V100": 0.0, "K80": 20.0})
+    for count, kind in ((1, "V100"), (0, "V100"), (1, "K80")):
+        request = request_on(cluster(count, 1 - count))
+        report: dict[str, Any] = json.loads(json.dumps(one_more_report(free, request, kind, lambda _: None)))
+        assert report["gain"] is None and report["then"]["plan"]["samples_per_second"] is None
+        assert choice_lines(report)[1].endswith("; a batch takes no time")
+
+
 def test_cpus_stay_beside_gpus_and_vary_alone() -> None:
     parts = parts_of(parse_cluster("2xV100+cpu"))
     assert [part.devices for part in parts] == [(0, 2), (0, 1, 2)]
@@ -140,8 +157,12 @@ def test_cpus_stay_beside_gpus_and_vary_alone() -> None:
 
 
 def test_what_cannot_be_chosen_from_is_refused() -> None:
+    priced = with_prices(cluster(2, 0), {"V100": 1.0})
     with pytest.raises(SettingsError, match="K80 has no price, and others have one"):
         parts_of(with_prices(cluster(1, 1), {"V100": 1.0}))
+    half_priced = dataclasses.replace(priced.devices[0], price_per_hour=None), *priced.devices[1:]
+    with pytest.raises(SettingsError, match="V100 has no price, and others have one"):
+        parts_of(dataclasses.replace(priced, devices=half_priced))
     with pytest.raises(SettingsError, match="parts of the cluster; allowed: at most 10,000"):
         parts_of(parse_cluster("11xV100+11xK80+11xA100+11xH100"))
     for reach in (0.0, -1.0, float("nan"), float("inf")):
