@@ -6,8 +6,7 @@ import sys
 
 from engine import api
 from engine.cli import Commands
-from engine.cli.plan_arguments import add_planning, model_of, plan_request, priced_cluster
-from engine.files.destinations import require_writable
+from engine.cli.plan_arguments import add_planning, model_of, plan_request, priced_cluster, require_report
 
 
 def add_choose(commands: Commands) -> None:
@@ -28,7 +27,7 @@ def add_choose(commands: Commands) -> None:
 
 def _choose(parsed: argparse.Namespace) -> int:
     cluster = priced_cluster(parsed)
-    require_writable("--report", parsed.report)
+    require_report(parsed)
     model = model_of(parsed)
     request = plan_request(parsed, cluster, model)
     if parsed.reach is None:

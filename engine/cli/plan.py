@@ -6,9 +6,8 @@ import sys
 
 from engine import api
 from engine.cli import Commands
-from engine.cli.plan_arguments import add_planning, model_of, plan_request, priced_cluster
+from engine.cli.plan_arguments import add_planning, model_of, plan_request, priced_cluster, require_report
 from engine.cli.plan_out import add_out, placed_source, require_out, write_out
-from engine.files.destinations import require_writable
 
 
 def add_plan(commands: Commands) -> None:
@@ -21,7 +20,7 @@ def add_plan(commands: Commands) -> None:
 
 def _plan(parsed: argparse.Namespace) -> int:
     cluster = priced_cluster(parsed)
-    require_writable("--report", parsed.report)
+    require_report(parsed)
     require_out(parsed)
     model = model_of(parsed)
     source = None if parsed.out is None else placed_source(parsed)

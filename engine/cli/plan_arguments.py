@@ -8,6 +8,7 @@ from engine import api
 from engine.cli.graph_arguments import add_graph, add_seed, cluster_of, prepared_graph, print_progress
 from engine.cli.reading_arguments import reading_options
 from engine.errors import SettingsError, shortened
+from engine.files.destinations import require_apart, require_writable
 
 
 def add_planning(parser: argparse.ArgumentParser, seconds: float, of_what: str) -> None:
@@ -65,6 +66,13 @@ def add_planning(parser: argparse.ArgumentParser, seconds: float, of_what: str) 
         default=str(api.Algorithm.FASTEST),
         help="how replicas add up gradients (default %(default)s)",
     )
+
+
+def require_report(parsed: argparse.Namespace) -> None:
+    """Raise SettingsError unless `--report` can be written, as none of the files that are read."""
+    require_writable("--report", parsed.report)
+    read = {"the graph": parsed.graph, "--second": parsed.second, "--profile": parsed.profile}
+    require_apart({"--report": parsed.report}, read)
 
 
 def priced_cluster(parsed: argparse.Namespace) -> api.Cluster:

@@ -9,7 +9,7 @@ from typing import Any
 from engine import api
 from engine.cli.graph_arguments import print_progress
 from engine.cli.reading_arguments import reading_options
-from engine.errors import GraphError
+from engine.errors import GraphError, SettingsError
 from engine.files.destinations import require_new_folder, require_room
 from engine.files.whole_files import whole_folder
 
@@ -29,9 +29,12 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def require_out(parsed: argparse.Namespace) -> None:
-    """Raise SettingsError unless the folder can be written."""
+    """Raise SettingsError unless the folder can be written, and `--report` lies outside of it."""
     if parsed.out is not None:
         require_new_folder("--out", parsed.out)
+        if parsed.report is not None and parsed.report.resolve().is_relative_to(parsed.out.resolve()):
+            allowed = "a file outside of the folder of --out, which has it too"
+            raise SettingsError(f"{parsed.report} would be inside", where="--report", allowed=allowed)
         if parsed.graph.is_file():
             require_room("--out", parsed.out, parsed.graph.stat().st_size)
 

@@ -45,3 +45,11 @@ def test_it_answers_one_question(tmp_path: Path, words: list[str]) -> None:
     one, _ = files(tmp_path)
     with pytest.raises(SystemExit):
         main(["choose", str(one), "--cluster", "2xV100", "--batch", "4", *words])
+
+
+def test_a_report_does_not_take_the_place_of_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, _ = files(tmp_path)
+    before = one.read_bytes()
+    command = ["choose", str(one), "--cluster", "2xV100", "--batch", "4", "--reach", "5", "--report", str(one)]
+    assert main(command) == 2
+    assert "is the file of the graph" in capsys.readouterr().err and one.read_bytes() == before

@@ -143,6 +143,20 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_search(
     assert error.endswith("allowed: a new or an empty folder, in one that is there") and "\n" not in error
 
 
+def test_a_report_inside_the_folder_is_refused_before_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, _ = files(tmp_path)
+    out = tmp_path / "out"
+    command = ["plan", str(one), "--cluster", "2xV100", "--batch", "4", "--seconds", "1", "--out", str(out)]
+    assert main([*command, "--report", str(out)]) == 2
+    out.mkdir()
+    assert main([*command, "--report", str(out / "report.json")]) == 2
+    assert not any(out.iterdir())
+    for error in capsys.readouterr().err.splitlines():
+        assert error.startswith("--report: ") and error.endswith("outside of the folder of --out, which has it too")
+
+
 def test_nothing_is_left_where_a_file_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
