@@ -36,15 +36,15 @@ def carry_out(
     Args:
         plan: The report of `python -m engine plan --report`, or its file.
         model: A module; it is not to be used by itself any more.
-        inputs: A tensor or a tuple of arguments, each with the samples of a micro-batch or more: shapes to trace the
-            stages by. The samples are the first dimension.
+        inputs: A tensor or a tuple of arguments, each with the samples of the largest micro-batch or more: shapes to
+            trace the stages by. The samples are the first dimension.
         loss: Takes what the model gives for a micro-batch, and the targets; gives their mean over its samples.
         optimizer: A class, or a function of the parameters such as `functools.partial(torch.optim.SGD, lr=0.1)`.
         number: Which of the report's plans, from the fastest.
         on_cpu: Whether to try a plan of GPUs with processes on CPUs.
 
     Raises:
-        PlanError: PyTorch cannot carry this plan out, or not with so many processes.
+        PlanError: PyTorch cannot carry this plan out, or not with so many processes or so short inputs.
         RecordingError: PyTorch is missing or too old.
     """
     check_torch("carrying out a plan", OLDEST_TORCH)

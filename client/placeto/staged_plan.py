@@ -10,6 +10,8 @@ from typing import Any
 
 from placeto.errors import PlanError
 
+FORMAT = 1
+"""of the report"""
 PIPELINES = ("1f1b", "gpipe")
 """the rules' pipelines that PyTorch's schedules run"""
 
@@ -76,12 +78,13 @@ def read_plan(report: Mapping[str, Any] | str | Path, number: int, on_cpu: bool)
     """
     values = _read(Path(report)) if isinstance(report, (str, Path)) else report
     try:
+        _require_form(values["format"])
         plans, rules = values["plans"], values["rules"]
         if not 0 <= number < len(plans):
             raise PlanError(f"there is no plan {number}: the report has {len(plans)}, from 0")
         _require_rules(rules)
         return _staged(plans[number]["replicas"], rules["pipeline"], values["devices"], on_cpu)
-    except (KeyError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise PlanError(f"this is no report of plans: {type(error).__name__} {error}") from error
 
 
@@ -92,6 +95,11 @@ def _read(path: Path) -> Any:
         raise PlanError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise PlanError(f"{path}: not JSON: {error}") from error
+
+
+def _require_form(found: object) -> None:
+    if found != FORMAT:
+        raise PlanError(f"a report of form {found} is not read: only {FORMAT}")
 
 
 def _require_rules(rules: Mapping[str, Any]) -> None:
@@ -118,8 +126,17 @@ def _staged(rows: Sequence[Mapping[str, Any]], pipeline: str, names: Sequence[st
     )
     for number, replica in enumerate(replicas):
         _require_enough(number, replica, pipeline)
-    on_cpu = on_cpu or any("CPU" in names[device] for device in used)
-    return StagedPlan(replicas, pipeline, "cpu" if on_cpu else "cuda")
+    return StagedPlan(replicas, pipeline, "cpu" if on_cpu else _device_type([names[device] for device in used]))
+
+
+def _device_type(used: Sequence[str]) -> str:
+    """That of all devices with these names. Raises PlanError for GPUs beside CPUs."""
+    cpus = sum("CPU" in name for name in used)
+    if 0 < cpus < len(used):
+        raise PlanError(
+            "the plan uses GPUs and CPUs, which are not carried out together: plan on GPUs alone, or take on_cpu=True"
+        )
+    return "cpu" if cpus else "cuda"
 
 
 def _stages(number: int, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from engine import api
 from engine.clusters.calibration import MeasuredFigure
 from engine.plans.collectives import Algorithm
 from engine.plans.plan import PlanRules
-from engine.plans.report import plan_to_json
+from engine.plans.report import FORMAT, plan_to_json
 from engine.plans.simulated import PlanSimulator
 from experiments.measured_streams.calibrated import measured_link
 from experiments.measured_streams.running import of_all_ranks
@@ -71,6 +71,7 @@ def measured_plans() -> RunPlans:
     tried = tried_plans(simulator)
     chosen = to_run(tried)
     report: dict[str, api.Json] = {
+        "format": FORMAT,
         "rules": RULES.to_json(),
         "devices": [device.name for device in cluster.devices],
         "plans": [plan_to_json(model, each.simulated) for each in chosen],

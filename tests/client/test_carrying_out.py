@@ -11,6 +11,7 @@ import numpy as np
 import placeto
 import pytest
 import torch
+from placeto.staged_plan import read_plan
 
 from engine import api
 from engine.formats.modules.stages import BEGINNING, SPLIT_SPEC, devices_of_split
@@ -18,7 +19,7 @@ from engine.formats.node_link.reader import parsed
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.plans.plan import Plan, Replica
-from engine.plans.report import plan_to_json
+from engine.plans.report import FORMAT, plan_to_json
 from engine.plans.simulated import PlanSimulator
 from engine.prepared import PreparedGraph
 from experiments.folders import ROOT
@@ -58,7 +59,12 @@ def report_of(plans: list[list[Share]], pipeline: str) -> dict[str, Any]:
         plan_to_json(model, simulator.simulate(Plan(tuple(replica_of(model.prepared, share) for share in plan))))
         for plan in plans
     ]
-    return {"rules": rules.to_json(), "devices": [device.name for device in CLUSTER.devices], "plans": made}
+    return {
+        "format": FORMAT,
+        "rules": rules.to_json(),
+        "devices": [device.name for device in CLUSTER.devices],
+        "plans": made,
+    }
 
 
 def replica_of(prepared: PreparedGraph, share: Share) -> Replica:
@@ -126,6 +132,13 @@ RULES = {"pipeline": "1f1b", "recompute": "none", "shards_optimizer": False}
         ({"rules": RULES | {"shards_optimizer": True}}, "plan without --shard-optimizer"),
         ({"plans": []}, "there is no plan 0: the report has 0, from 0"),
         ({"plans": [{}]}, "this is no report of plans: KeyError 'replicas'"),
+        ({"plans": [{"replicas": [None]}]}, "this is no report of plans: AttributeError"),
+        ({"devices": ["/device:CPU:0"]}, "this is no report of plans: IndexError"),
+        ({"format": 2}, "a report of form 2 is not read: only 1"),
+        (
+            {"devices": ["/device:GPU:0", "/device:GPU:1", "/device:GPU:2", "/device:CPU:0"]},
+            "the plan uses GPUs and CPUs, which are not carried out together: plan on GPUs alone, or take on_cpu=True",
+        ),
     ],
 )
 def test_plans_that_are_refused_in_one_line(change: dict[str, Any], words: str) -> None:
@@ -153,6 +166,21 @@ def test_a_stage_on_devices_that_take_turns_is_refused() -> None:
 def test_fewer_micro_batches_than_stages_are_refused_for_1f1b() -> None:
     few: list[Share] = [((0, 1, 2, 3), ("blocks.1", "blocks.3", "blocks.5"), 4, 3)]
     assert "replica 0 has 3 micro-batches for 4 stages" in refusal(report_of([few], "1f1b"))
+
+
+def test_on_cpus_a_plan_of_gpus_and_cpus_is_tried() -> None:
+    names = ["/device:GPU:0", "/device:GPU:1", "/device:GPU:2", "/device:CPU:0"]
+    report = report_of([FOUR_STAGES], "1f1b")
+    assert read_plan(report | {"devices": names}, 0, on_cpu=True).device_type == "cpu"
+    assert read_plan(report, 0, on_cpu=False).device_type == "cpu"
+    gpus = [name.replace("CPU", "GPU") for name in report["devices"]]
+    assert read_plan(report | {"devices": gpus}, 0, on_cpu=False).device_type == "cuda"
+
+
+def test_inputs_shorter_than_a_micro_batch_are_refused_before_processes_meet() -> None:
+    model, [(inputs, _), *_] = model_and_batches()
+    with pytest.raises(placeto.PlanError, match="have 2 samples, and a micro-batch of the plan has 3"):
+        placeto.carry_out(report_of([FOUR_STAGES], "1f1b"), model, inputs[:2], loss_of, OPTIMIZER)
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def carried_plan(
     optimizer: Callable[[Any], torch.optim.Optimizer],
 ) -> CarriedPlan:
     """See `placeto.carry_out`."""
+    _require_example(plan, _as_tuple(inputs))
     _join(plan)
     replica = plan.replicas[plan.place_of(distributed.get_rank())[0]]
     names = [name for name, _ in model.named_parameters()]
@@ -122,6 +123,14 @@ def device_of(plan: StagedPlan) -> torch.device:
 def times_of(plan: StagedPlan) -> int:
     """How often a loss counts, because the sum of its gradients will be divided by that."""
     return len(plan.replicas) if plan.is_regular else 1
+
+
+def _require_example(plan: StagedPlan, inputs: tuple[Tensor, ...]) -> None:
+    """Raise PlanError, in all processes alike, where stages cannot be traced by so few samples."""
+    wanted = max((replica.micro_batch for replica in plan.replicas if len(replica.ranks) > 1), default=0)
+    for each in inputs:
+        if len(each) < wanted:
+            raise PlanError(f"the inputs have {len(each)} samples, and a micro-batch of the plan has {wanted}")
 
 
 def _join(plan: StagedPlan) -> None:
