@@ -29,7 +29,8 @@ def plan_report(
 
     The report is also emitted as `Finished`, unless `should_stop` ended the search. Emits `PlanFound` for usual and
     better plans, and `Progress`; where it is stopped, the report has what it has found.
-    Raises InfeasibleError where no plan fits in memory, SettingsError as `PlanSearch` and for a batch that cannot be divided.
+    Raises InfeasibleError where no plan fits in memory, SettingsError as `PlanSearch` does and for a batch that cannot
+    be divided.
     """
     search = PlanSearch(model, request, emit, should_stop)
     usual = usual_plans(model, request, search)
