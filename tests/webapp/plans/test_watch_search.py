@@ -46,7 +46,11 @@ def test_an_estimate_is_a_figure_alone(client: Client, search: PlanSearch) -> No
     PlanReport.objects.update(content=report)
     page = page_of(client, search)
     assert "all weights sharded" in page and "figures alone" in page
-    assert "cannot be made, or does not fit in memory" in page
+    assert "cannot be made, or does not fit in memory" in page and "</span> less</td>" not in page
+    faster = {**figure, "batch_time_us": report["plans"][0]["batch_time_us"] / 2}
+    report["usual"]["sharded"] = faster
+    PlanReport.objects.update(content=report)
+    assert '<span data-percent="0.5">0.5</span> less</td>' in page_of(client, search)
 
 
 def test_a_stopped_search_says_what_was_not_reached(client: Client, search: PlanSearch) -> None:

@@ -72,6 +72,11 @@ class PlanRow:
     is_extrapolated: bool = False
 
     @property
+    def gap(self) -> float:
+        """`ahead` without its sign."""
+        return abs(self.ahead or 0.0)
+
+    @property
     def first_replicas(self) -> Sequence[ReplicaRow]:
         """Those that are shown at once."""
         return self.replicas[:MOST_SHOWN]
