@@ -47,7 +47,7 @@ def test_the_list_has_pages_the_newest_first(
     found = []
     for number in (1, 2, 3):
         _, page = asked(client, f"{address}?page={number}")
-        assert f"Page {number} of 3, 5 runs and comparisons" in page
+        assert f"Page {number} of 3, 5 runs, comparisons and plans" in page
         found += shown(page)
     assert found == [each.id.hex for each in reversed(made)]
     assert f'href="{address}?page=2#runs-title"' in asked(client, address)[1]

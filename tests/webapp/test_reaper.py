@@ -18,6 +18,7 @@ from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
 from webapp.jobs.publishing import publish
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
+from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
@@ -221,4 +222,4 @@ def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_every_job_is_seen_to() -> None:
-    assert set(reaper.job_models()) == {Calibration, Graph, StepMeasurement, Policy, Profile, Run}
+    assert set(reaper.job_models()) == {Calibration, Graph, PlanSearch, StepMeasurement, Policy, Profile, Run}
