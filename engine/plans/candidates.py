@@ -62,13 +62,21 @@ class CandidateTimes:
             self._works[size] = np.nansum(self._model.costs(size).time_on_devices(devices), axis=1)
         return self._works[size]
 
-    def bound_us(self, candidate: SizedDivision) -> float:
-        """A time that no batch of the candidate beats: replicas without a break, which take any fraction of it.
+    def is_uneven(self, candidate: SizedDivision) -> bool:
+        """Whether its replicas may have micro-batches of sizes of their own: unlike ones, with two readings."""
+        return len(self._model.readings) > 1 and len(set(candidate.division)) > 1
 
-        With two readings, unlike replicas may have micro-batches of any size.
-        """
-        is_uneven = len(self._model.readings) > 1 and len(set(candidate.division)) > 1
-        sizes = tuple(self._work.extreme_sizes()) if is_uneven else (candidate.micro_batch,)
+    def bound_us(self, candidate: SizedDivision) -> float:
+        """A time that no batch of the candidate beats, whatever the sizes of its micro-batches."""
+        sizes = tuple(self._work.extreme_sizes()) if self.is_uneven(candidate) else (candidate.micro_batch,)
+        return self._bound_us(candidate, sizes)
+
+    def even_bound_us(self, candidate: SizedDivision) -> float:
+        """A time that no batch of the candidate with micro-batches of its own size beats."""
+        return self._bound_us(candidate, (candidate.micro_batch,))
+
+    def _bound_us(self, candidate: SizedDivision, sizes: tuple[int, ...]) -> float:
+        """The time of replicas without a break, which take any fraction of the batch."""
         devices = devices_of(candidate.division, self._classes)
         samples_us = np.array([self._sample_us(own, sizes) for own in devices])
         return float(self._request.batch / np.sum(1.0 / np.maximum(samples_us, SHORTEST_US)))

@@ -142,7 +142,9 @@ class PlanSearch:
         for candidate in candidates:
             if not self._has_room(candidate, found, len(candidates)):
                 continue
-            if self._has_few_plans(candidate):
+            if not self._is_hopeful(candidate):
+                looked_at.append(((True, candidate.estimate_us), candidate))
+            elif self._has_few_plans(candidate):
                 self._search(candidate, found)
             elif self._left_seconds() > until:
                 looked_at.append((self._quick_rank(candidate, found), candidate))
@@ -161,6 +163,10 @@ class PlanSearch:
             found.left_out += 1
             return False
         return True
+
+    def _is_hopeful(self, candidate: SizedDivision) -> bool:
+        """Whether a plan with micro-batches of the candidate's size could be the best; others could in any case."""
+        return self._times.even_bound_us(candidate) < self._best_us()
 
     def _quick_rank(self, candidate: SizedDivision, found: FoundPlans) -> tuple[bool, float]:
         """Whether a plan with quick placements does not fit, and its time; judges it."""
@@ -189,14 +195,19 @@ class PlanSearch:
         if self._left_seconds() <= 0:  # as long as nothing fits
             self._quick_rank(candidate, found)
             return
+        if self._is_hopeful(candidate):
+            self._judge_even(candidate, allowed, found)
+        if self._left_seconds() > 0 and self._times.is_uneven(candidate):
+            for plan in self._uneven(candidate):
+                self._judge(plan, found)
+
+    def _judge_even(self, candidate: SizedDivision, allowed: Sequence[NDArray[np.bool_]], found: FoundPlans) -> None:
+        """Judge plans with micro-batches of the candidate's size."""
         if not (self._has_few_plans(candidate) and self._judge_all(candidate, allowed, found)):
             for plan in itertools.chain(self._plans(candidate), self._in_turns(candidate)):
                 self._judge(plan, found)
                 if self._should_stop():
                     return
-        if self._left_seconds() > 0:
-            for plan in self._uneven(candidate):
-                self._judge(plan, found)
 
     def _judge_all(self, candidate: SizedDivision, allowed: Sequence[NDArray[np.bool_]], found: FoundPlans) -> bool:
         """Judge all plans of a candidate that may be better than the best; whether the seconds for that sufficed."""
@@ -317,12 +328,7 @@ class PlanSearch:
         return [Replica(own, placed, candidate.micro_batch, nominal) for own, placed in pairs], nominal
 
     def _uneven(self, candidate: SizedDivision) -> Iterator[Plan]:
-        """The same number of micro-batches for each replica, of sizes with which they end together.
-
-        None with one reading, from which only one size is known.
-        """
-        if len(self._model.readings) == 1 or len(set(candidate.division)) == 1:
-            return
+        """The same number of micro-batches for each replica, of sizes with which they end together."""
         replicas, count = self._replicas(candidate)
         samples = self._request.batch // count
         if not replicas or self._request.batch % count or samples < len(replicas):
