@@ -2,7 +2,8 @@
 
 `python -m experiments plan_seconds` writes docs/results/plan_seconds.{md,json}: GPT-2's training step, read at 2 and 4
 samples, on 8 and on 64 cards of two kinds. Each search is a process of its own; its memory is that of the process, with
-both readings. Each row is kept in kept/plan_seconds.jsonl there, so a second call continues where the first stopped.
+both readings. Each row is kept in kept/plan_seconds.jsonl there, and counts for any state of the code: remove those to
+measure again.
 """
 
 import resource
@@ -15,7 +16,7 @@ from engine import VERSION, api
 from engine.child.parent import ReportProgress, Results
 from engine.plans.by_batch import ModelByBatch
 from experiments.elsewhere import TRAINING, Recorded
-from experiments.grid import RESULT, KeptResults, Measurement, measure_cells, write_known
+from experiments.grid import RESULT, KeptResults, Measurement, measure_cells, of_any_code, write_known
 from experiments.pages import ReportLine, table_of_figures
 
 COMMAND = "python -m experiments plan_seconds"
@@ -33,7 +34,7 @@ KIB = 2**10
 
 def run(folder: Path, report: ReportLine) -> str:
     """Measure what is missing, write `folder`/plan_seconds.{md,json}, and return the page."""
-    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl")
+    kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     cells = {f"{key['cluster']}, {key['seconds']} s": key for key in all_keys()}
     with tempfile.TemporaryDirectory() as scratch:
         files = []

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.graph import OPTIMIZER
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.gradients import given_to_optimizer
-from engine.plans.partitions import Division, devices_of
+from engine.plans.partitions import Division, ReplicaShape, devices_of
 from engine.plans.request import PlanRequest
 from engine.plans.sample_work import SampleWork
 from engine.plans.simulated import PlanSimulator, alike
@@ -21,7 +22,7 @@ class SizedDivision:
     """A division with one size of micro-batch."""
 
     estimate_us: float
-    """the time of its batch if all its devices worked without a break, each at its own speed, and then one ring"""
+    """the time of its batch if its stages had equal work, and then one ring"""
     division: Division
     micro_batch: int
 
@@ -40,12 +41,31 @@ class CandidateTimes:
         self._gradient_bytes = int(given.bytes[given.is_gradient].sum())
         self._ring_of_division: dict[Division, float] = {}
         self._works: dict[int, NDArray[np.float64]] = {}
+        self._largest: dict[int, NDArray[np.float64]] = {}
+        self._devices = [request.cluster.devices[members[0]] for members in classes]
 
     def estimate_us(self, division: Division, size: int, micro_batches: int) -> float:
-        """The time of a batch if all devices of a division worked without a break, and then one ring."""
-        used = np.sum(division, axis=0)
-        passes_us = micro_batches / np.sum(used / np.maximum(self.work_us(size), SHORTEST_US))
-        return float(passes_us) + self._ring_us(division)
+        """The time of a batch: stages of equal work, or the largest group, with fill and drain; and then one ring."""
+        periods_us = np.array([self._period_us(shape, size) for shape in division])
+        filled_us = (np.array([sum(shape) for shape in division]) - 1) * periods_us
+        return float(micro_batches / np.sum(1.0 / periods_us) + filled_us.max()) + self._ring_us(division)
+
+    def _period_us(self, shape: ReplicaShape, size: int) -> float:
+        """The least time of a micro-batch in a replica with `shape` [classes] devices, whose groups are not cut."""
+        used = np.array(shape)
+        shared_us = 1.0 / np.sum(used / np.maximum(self.work_us(size), SHORTEST_US))
+        return float(max(shared_us, self._largest_us(size)[used > 0].min(), SHORTEST_US))
+
+    def _largest_us(self, size: int) -> NDArray[np.float64]:
+        """[classes] the time of the group that takes longest, the optimizer left out."""
+        if size not in self._largest:
+            graph, grouping = self._model.prepared.graph, self._model.prepared.grouping
+            times_us = np.nan_to_num(self._model.costs(size).time_on_devices(self._devices))
+            if len(graph.phase):
+                times_us = times_us * (graph.phase != OPTIMIZER)
+            of_groups = [np.bincount(grouping.group_of_op, row) for row in times_us]
+            self._largest[size] = np.array([row.max() for row in of_groups])
+        return self._largest[size]
 
     def _ring_us(self, division: Division) -> float:
         """The time of a ring through the replicas for one device's part of the gradients."""
@@ -58,8 +78,7 @@ class CandidateTimes:
     def work_us(self, size: int) -> NDArray[np.float64]:
         """[classes] the time of a micro-batch's ops on a device of each."""
         if size not in self._works:
-            devices = [self._request.cluster.devices[members[0]] for members in self._classes]
-            self._works[size] = np.nansum(self._model.costs(size).time_on_devices(devices), axis=1)
+            self._works[size] = np.nansum(self._model.costs(size).time_on_devices(self._devices), axis=1)
         return self._works[size]
 
     def is_uneven(self, candidate: SizedDivision) -> bool:

@@ -1,14 +1,14 @@
 """The search for the plan with the shortest batch.
 
-It begins with the plans that it is given, and is never behind them. Then it goes through the divisions of the devices
-into replicas and the sizes of micro-batches: first those of single devices, which need no placement, then the others,
-in the order of an estimate. A bound is the time in which all devices together could run the batch if every op could be
-divided among the devices of its replica: no plan of that division is faster, and one whose bound is above the best plan
-is left out. Where a division has few plans, all are judged. Else it is first looked at with quick placements, intervals
-of equal work; then, those that look fastest first, for each kind of replica a method of `engine.placers` finds
-placements of a stream. Replicas that are alike share them. Micro-batches go where they end first; with costs of
-any size, unlike replicas also take as many each, of sizes with which they end together. Plans are simulated whole,
-gradients and optimizer too, and judged by that.
+It begins with the plans that it is given, and is never behind them. Then it goes through candidates, the divisions of
+the devices into replicas with a size of micro-batch: first those of single devices, which need no placement, then the
+others, in the order of an estimate of passes, fill, drain and one ring. A bound is the time in which all devices
+together could run the batch if every op could be divided among the devices of its replica: no plan of that candidate is
+faster, and one whose bound is above the best plan is left out. Where a candidate has few plans, all are judged. Else it
+is first looked at with quick placements, intervals of equal work; then, those that look fastest first, for each kind of
+replica a method of `engine.placers` finds placements of a stream. Replicas that are alike share them. Micro-batches go
+where they end first; with costs of any size, unlike replicas also take as many each, of sizes with which they end
+together. Plans are simulated whole, gradients and optimizer too, and judged by that.
 """
 
 import dataclasses
