@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine import VERSION
 from engine.clusters.cluster import Cluster, price_per_hour
 from engine.clusters.one_more import with_one_more
 from engine.errors import InfeasibleError
@@ -13,7 +12,7 @@ from engine.events import Json
 from engine.plans.by_batch import ModelByBatch
 from engine.plans.choice import Choosing, ClusterPart, TriedPart, kinds_words
 from engine.plans.price import prices_of
-from engine.plans.report import FORMAT, plan_line, plan_to_json
+from engine.plans.report import asked_to_json, plan_line, plan_to_json
 from engine.plans.request import PlanRequest
 
 Say = Callable[[str], None]
@@ -26,7 +25,7 @@ def cheapest_report(model: ModelByBatch, request: PlanRequest, reach: float, say
     """
     tried = Choosing(model, request, say).cheapest(reach)
     rows = [_row(model, request.cluster, each) for each in tried]
-    return {**_asked(model, request), "reach": reach, "parts": rows}
+    return {**asked_to_json(model, request), "reach": reach, "parts": rows}
 
 
 def one_more_report(model: ModelByBatch, request: PlanRequest, kind: str, say: Say) -> dict[str, Json]:
@@ -40,7 +39,7 @@ def one_more_report(model: ModelByBatch, request: PlanRequest, kind: str, say: S
         raise InfeasibleError("no plan fits in memory, with one more device either", advice="use larger devices")
     gain = _gain(now.samples_per_second, then.samples_per_second)
     rows: dict[str, Json] = {"now": _row(model, wider.cluster, now), "then": _row(model, wider.cluster, then)}
-    return {**_asked(model, wider), "kind": wider.cluster.devices[-1].kind, **rows, "gain": gain}
+    return {**asked_to_json(model, wider), "kind": wider.cluster.devices[-1].kind, **rows, "gain": gain}
 
 
 def _gain(now: float, then: float) -> float | None:
@@ -50,22 +49,6 @@ def _gain(now: float, then: float) -> float | None:
 
 def _part(cluster: Cluster, devices: tuple[int, ...]) -> ClusterPart:
     return ClusterPart(devices, price_per_hour(cluster.devices[device] for device in devices))
-
-
-def _asked(model: ModelByBatch, request: PlanRequest) -> dict[str, Json]:
-    return {
-        "format": FORMAT,
-        "engine_version": VERSION,
-        "graph": model.prepared.graph.name,
-        "batch": request.batch,
-        "read_at": [*model.samples],
-        "rules": request.rules.to_json(),
-        "method": request.method,
-        "seed": request.seed,
-        "seconds": request.seconds,
-        "devices": [device.name for device in request.cluster.devices],
-        "groups": [*model.prepared.grouping.names],
-    }
 
 
 def _row(model: ModelByBatch, cluster: Cluster, tried: TriedPart) -> Json:

@@ -39,24 +39,13 @@ def plan_report(
             search.told.usual(name, simulated)
     found = search.run([simulated.plan for simulated in usual.values() if simulated is not None])
     sharding = usual_sharding(request, search)
-    prepared = model.prepared
     report: dict[str, Json] = {
-        "format": FORMAT,
-        "engine_version": VERSION,
-        "graph": prepared.graph.name,
-        "batch": request.batch,
-        "read_at": [*model.samples],
-        "rules": request.rules.to_json(),
-        "method": request.method,
-        "seed": request.seed,
-        "seconds": request.seconds,
+        **asked_to_json(model, request),
         "wall_seconds": found.wall_seconds,
         "simulated": found.simulated,
         "left_out": found.left_out,
         "not_reached": found.not_reached,
         "stopped": found.stopped,
-        "devices": [device.name for device in request.cluster.devices],
-        "groups": [*prepared.grouping.names],
         "plans": [plan_to_json(model, plan) | prices_of(request.cluster, plan) for plan in found.best],
         "usual": {
             **{
@@ -68,6 +57,23 @@ def plan_report(
     }
     search.told.end(report, stopped=found.stopped)
     return report
+
+
+def asked_to_json(model: ModelByBatch, request: PlanRequest) -> dict[str, Json]:
+    """What a report says of its question, with the names to which its numbers refer."""
+    return {
+        "format": FORMAT,
+        "engine_version": VERSION,
+        "graph": model.prepared.graph.name,
+        "batch": request.batch,
+        "read_at": [*model.samples],
+        "rules": request.rules.to_json(),
+        "method": request.method,
+        "seed": request.seed,
+        "seconds": request.seconds,
+        "devices": [device.name for device in request.cluster.devices],
+        "groups": [*model.prepared.grouping.names],
+    }
 
 
 def _estimate_to_json(model: ModelByBatch, request: PlanRequest, cost: ShardedCost) -> dict[str, Json]:
