@@ -63,6 +63,18 @@ RUN_MEMORY_BYTES = environment.integer(
 )
 """The memory that one run, training or measurement may use."""
 
+ACCOUNTS = environment.choice("PLACETO_ACCOUNTS", "off", ("off", "local", "proxy", "oidc"))
+"""Who may come in: everybody who reaches this machine's own address (off); users with a password (local); users that a
+proxy names (proxy); users of an OpenID provider (oidc)."""
+OPEN_TO_NETWORK = environment.flag("PLACETO_OPEN_TO_NETWORK", default=False)
+"""Whether, with accounts off, everybody in the network may come in too."""
+OPERATORS = environment.names("PLACETO_OPERATORS", ())
+"""The names of users who are operators, with `proxy` and `oidc`; with `local` the set-up link makes the first one."""
+TRUSTED_PROXIES = environment.names("PLACETO_TRUSTED_PROXIES", ())
+"""The addresses, or networks, of the proxies whose headers count."""
+PROXY_USER_HEADER = environment.text("PLACETO_PROXY_USER_HEADER", "Remote-User")
+"""The header in which such a proxy names the user, with `proxy`."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
@@ -84,10 +96,21 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 
 INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.admin.apps.SimpleAdminConfig",
+    "axes",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "webapp.apps.WebappConfig",
     "webapp.workers.apps.WorkersConfig",
+    "webapp.accounts.apps.AccountsConfig",
     "webapp.jobs.apps.JobsConfig",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",
@@ -105,9 +128,14 @@ MIDDLEWARE = [
     "webapp.http.security_headers.security_headers",
     "webapp.http.static_files.StaticFiles",
     "django.middleware.common.CommonMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "webapp.http.user_errors.UserErrorMiddleware",
+    "webapp.access.gate.Gate",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"
@@ -120,7 +148,9 @@ TEMPLATES = [
             "builtins": ["webapp.pages.breadcrumbs", "webapp.pages.help.tips", "webapp.pages.packs.tags"],
             "context_processors": [
                 "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "webapp.access.words.rights",
             ],
         },
     },
@@ -129,6 +159,41 @@ TEMPLATES = [
 _EMBEDDED_DATABASE = f"sqlite:///{quote(str(DATA_FOLDER / 'placeto.sqlite3'))}"
 DATABASES = {"default": database(environment.text("DATABASE_URL", _EMBEDDED_DATABASE))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+] + [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    }
+]
+LOGIN_URL = "accounts:log-in"
+LOGIN_REDIRECT_URL = "home:page"
+LOGOUT_REDIRECT_URL = "accounts:log-in"
+SESSION_COOKIE_NAME = "placeto_session"
+SESSION_COOKIE_SAMESITE = "Lax"
+"""a provider's answer to a log-in comes from another site"""
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+"""seconds for which an operator's link sets a password"""
+
+AXES_ENABLED = ACCOUNTS == "local"
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25
+"""hours for which an address, or a name from an address, waits after so many refused log-ins"""
+AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_RESET_ON_SUCCESS = False
+AXES_LOCKOUT_CALLABLE = "webapp.pages.accounts.log_in.locked_out"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+AXES_CLIENT_IP_CALLABLE = "webapp.accounts.addresses.client_address"
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 CSRF_COOKIE_NAME = "placeto_csrftoken"

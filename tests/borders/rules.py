@@ -12,7 +12,8 @@ from tests.borders.python_source import PythonSource
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.supervisor",),
     ("webapp.asgi", "webapp.celery", "webapp.settings", "webapp.apps", "webapp.checks", "webapp.urls"),
-    ("webapp.pages",),
+    ("webapp.pages", "webapp.api"),
+    ("webapp.access",),
     ("webapp.http",),
     ("webapp.example",),
     ("webapp.backups",),
@@ -23,6 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.graphs",),
     ("webapp.projects",),
     ("webapp.jobs",),
+    ("webapp.accounts",),
     ("webapp.workers",),
     (
         "webapp.capacity",

@@ -27,7 +27,7 @@ def write(path: Path, content: bytes, when: int) -> None:
 def offered() -> list[Policy]:
     """To a form, after the web server's next look at the file."""
     default_policy.bring_up_to_date()
-    return offered_policies().policies
+    return offered_policies(None).policies
 
 
 @pytest.fixture
@@ -156,8 +156,8 @@ def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(
     for address in ("/policies/", f"/graphs/{ready_graph.id}/", f"/graphs/{ready_graph.id}/compare/"):
         assert fault in client.get(address).content.decode(), address
     assert not chosen(client, ready_graph, default)
-    assert offered_policies().default_fault.startswith(fault)
+    assert offered_policies(None).default_fault.startswith(fault)
     assert client.post(f"/policies/{default.id}/delete/").status_code == 302
     write(release_policy, SECOND, 3)
     assert [policy.source for policy in offered()] == [Policy.DEFAULT]
-    assert offered_policies().default_fault == ""
+    assert offered_policies(None).default_fault == ""

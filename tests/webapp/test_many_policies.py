@@ -89,7 +89,7 @@ def test_a_form_offers_the_newest_and_the_release_s(
     default_policy.bring_up_to_date()
     for number in range(4):
         kept(f"number {number}")
-    assert [policy.name for policy in offered.offered_policies().policies] == [NAME, "number 3", "number 2"]
+    assert [policy.name for policy in offered.offered_policies(None).policies] == [NAME, "number 3", "number 2"]
     page = client.get(f"/graphs/{real_graph.id}/").content.decode()
     assert "The newest 2 are offered" in page
 

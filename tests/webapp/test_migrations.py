@@ -20,11 +20,21 @@ from webapp.workers.version import code_version, database_version, unknown_migra
 FILES = sorted(Path(migration_names.__file__).parents[1].glob("*/migrations/0*.py"))
 SINCE_0_2_0 = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs", "0016_verdict")]
 """as checkouts had them before the migrations were squashed"""
-APPS_SINCE_0_2_0 = {"plans"}
+OF_OTHERS = {"contenttypes", "auth", "sessions", "admin", "axes", "account", "socialaccount", "usersessions"}
+"""apps of packages, which came with accounts"""
+APPS_SINCE_0_2_0 = {"plans", "accounts", *OF_OTHERS}
 SINCE_THE_SQUASH = [
     *(("comparisons", "0002_stream"), ("comparisons", "0003_constraints")),
     *(("runs", "0003_stream"), ("runs", "0004_constraints")),
     ("plans", "0001_searches"),
+    *((app, "0002_started_by") for app in ("graphs", "measuring", "plans", "policies")),
+    *(
+        ("accounts", "0001_users"),
+        ("projects", "0002_members"),
+        ("runs", "0005_started_by"),
+        ("sharing", "0002_expiry"),
+    ),
+    *((app, name) for app, name in own_migrations() if app in OF_OTHERS),
 ]
 OF_A_CHECKOUT = [*MIGRATIONS_OF_0_2_0, *NAMED_ANEW, *SINCE_0_2_0]
 OF_0_1_0 = [

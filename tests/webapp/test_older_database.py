@@ -56,8 +56,16 @@ DOWNLOADS_SINCE_0_2_0 = (
 """files among `downloads` that version 0.2.0 did not write"""
 LARGEST_WHOLE = 500
 """characters of JSON of an answer that is kept as it was; of a larger one its digest"""
+STARTED_BY: dict[str, Any] = {"started_by_id": None}
 NEW_COLUMNS: dict[str, dict[str, Any]] = {
-    "runs_run": {"prefer": "fastest", "verdict": None, "stream": None, "constraints": None},
+    "runs_run": {"prefer": "fastest", "verdict": None, "stream": None, "constraints": None, **STARTED_BY},
+    "graphs_graph": STARTED_BY,
+    "profiles_profile": STARTED_BY,
+    "calibrations_calibration": STARTED_BY,
+    "measurements_stepmeasurement": STARTED_BY,
+    "policies_policy": {"project_id": None, "is_published": False, **STARTED_BY},
+    "projects_project": {"open_to_all": False},
+    "sharing_sharelink": dict.fromkeys(("expires_at", "last_used_at", "graph_id", "search_id")),
     "comparisons_comparison": {"stream": None, "constraints": None},
     "jobs_turn": {"worked_at": None, "worked_seconds": 0.0},
 }
@@ -79,7 +87,8 @@ def older(database_0_2_0: Path, data_folder: Path) -> Iterator[None]:
     """The test's database with the tables, names and rows of that file, brought up to date; and the files."""
     executor = MigrationExecutor(connection)
     first = [node for node in own_migrations() if node[1] == "0001_tables_of_0_2_0"]
-    executor.migrate(first)
+    apps_then = {app for app, _ in first}
+    executor.migrate([*first, *sorted({(app, None) for app, _ in own_migrations() if app not in apps_then})])
     models_then = executor.loader.project_state(first).apps.get_models()
     try:
         record_names(MIGRATIONS_OF_0_2_0)

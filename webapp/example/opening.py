@@ -2,12 +2,13 @@
 
 import hashlib
 import uuid
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from django.db import transaction
 
 from engine import api
+from webapp.accounts.visitor import acting
 from webapp.capacity import BusyError
 from webapp.example.example_file import ExampleFile, Request, read_example
 from webapp.graphs.models import Graph
@@ -15,6 +16,7 @@ from webapp.graphs.reading import store_prepared
 from webapp.graphs.uploads import files_of
 from webapp.jobs.claim import Claim, JobType
 from webapp.jobs.deletion import Deletable
+from webapp.projects.access import add_owner
 from webapp.projects.models import Project
 from webapp.runs import lifecycle
 from webapp.runs.models import Run
@@ -53,7 +55,9 @@ def is_example(run: Run) -> bool:
 
 def _store(file: ExampleFile) -> Run:
     with transaction.atomic():
-        project, _ = Project.objects.get_or_create(id=_id_of(Project), defaults={"name": NAME})
+        project, is_new = Project.objects.get_or_create(id=_id_of(Project), defaults={"name": NAME})
+        if is_new:
+            add_owner(project)
         Project.objects.select_for_update().get(id=project.id)  # a second request waits here for the first one
         run = _living(Run)
         return run if run is not None else _store_run(file, _living(Graph) or _store_graph(file, project))
@@ -118,7 +122,13 @@ def _id_of(model: type[Deletable]) -> uuid.UUID:
     return free
 
 
-@cache
 def _ids(model: type[Deletable]) -> tuple[uuid.UUID, ...]:
-    """The ids that rows of the example may have."""
-    return tuple(uuid.uuid5(_NAMESPACE, f"{model._meta.label_lower} {number}") for number in range(MOST_WAITING))
+    """The ids that rows of the example may have: each user has one of their own."""
+    return _ids_for(model, acting().user_id)
+
+
+@lru_cache(maxsize=256)
+def _ids_for(model: type[Deletable], user_id: uuid.UUID | None) -> tuple[uuid.UUID, ...]:
+    whose = "" if user_id is None else f" of {user_id}"
+    names = (f"{model._meta.label_lower} {number}{whose}" for number in range(MOST_WAITING))
+    return tuple(uuid.uuid5(_NAMESPACE, name) for name in names)

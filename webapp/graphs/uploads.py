@@ -13,6 +13,7 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.accounts import quotas
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
@@ -20,6 +21,7 @@ from webapp.graphs.readings import newest_reading
 from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs.job import CHANGED
 from webapp.jobs.publishing import publish_soon
+from webapp.projects.access import store_new
 from webapp.projects.models import Project
 
 MOST_OF_STEM = 180
@@ -178,9 +180,10 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
         times.move_to(graph.times_path)
     with transaction.atomic():
         if graph.project._state.adding:
-            graph.project.save(force_insert=True)
+            store_new(graph.project)
         elif not Project.objects.select_for_update().filter(id=graph.project_id).exists():
             raise Http404("This project has been deleted meanwhile.")
+        quotas.require_upload(graph.file_bytes, Graph.objects.all())
         if graph.read_again_from is None:
             graph.name = _free_name(graph)
         graph.save(force_insert=True)

@@ -5,7 +5,10 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
 
+from webapp.accounts.models import User
+from webapp.accounts.visitor import acting
 from webapp.jobs.deletion import Deletable
 from webapp.jobs.models import Event, SavedState
 from webapp.json_field import JsonTextField
@@ -31,7 +34,8 @@ class Job(Deletable):
     WORK: ClassVar[str]
     """`module:function` that claims a job by its id and does it; it returns whether it could claim it"""
     OWNER: ClassVar[str]
-    """the column with the id that takes turns with others in the queue, such as the project's"""
+    """the column with the id that takes turns with others in the queue, such as the project's, for a job that no user
+    has started: users take turns with each other"""
     PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error")
     """the columns that `progress` reads"""
 
@@ -54,6 +58,8 @@ class Job(Deletable):
     started_at = models.DateTimeField(null=True)
     """start of the first attempt"""
     finished_at = models.DateTimeField(null=True)
+    started_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
+    """the user who acted when it was stored; None without accounts"""
 
     QUEUED: ClassVar[str] = "queued"
     FAILED: ClassVar[str] = "failed"
@@ -61,6 +67,12 @@ class Job(Deletable):
 
     class Meta:
         abstract = True
+
+    def save(self, *arguments: Any, **named: Any) -> None:
+        """Store the row; a new one with the user who acts."""
+        if self._state.adding and self.started_by_id is None:
+            self.started_by = acting().user
+        super().save(*arguments, **named)
 
     @classmethod
     def clean_up_ended(cls) -> None:
@@ -73,6 +85,17 @@ class Job(Deletable):
     def watched(cls, rows: QuerySet[Any]) -> list[uuid.UUID]:
         """The unfinished ones: the stream of an ended job is closed."""
         return list(rows.filter(status__in=(cls.QUEUED, cls.WORKING)).values_list("id", flat=True))
+
+    @classmethod
+    def owned(cls, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """`rows` with `turn_owner`, the id that takes turns: its user's, or else that of `OWNER`."""
+        owned: QuerySet[Any] = rows.annotate(turn_owner=Coalesce("started_by_id", F(cls.OWNER)))
+        return owned
+
+    @classmethod
+    def unended(cls) -> QuerySet[Any]:
+        """Those that are queued or at work."""
+        return cls._default_manager.filter(status__in=(cls.QUEUED, cls.WORKING))
 
     @property
     def has_ended(self) -> bool:

@@ -9,6 +9,7 @@ at the same event share one read and one text.
 """
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ from webapp.json_field import to_text
 
 LOOK_EVERY_SECONDS = 15.0
 """without a notice; the stream then sends a comment, which keeps the connection open"""
+ASK_EVERY_SECONDS = 2.0
+"""at most, whether a viewer may still see what is sent"""
 RETRY_MILLISECONDS = 2000
 MOST_EVENTS_A_MESSAGE = 250
 MOST_STREAMS = 500
@@ -126,13 +129,24 @@ class Portion:
     ended: bool
 
 
-async def messages(source: Source, seq: int) -> AsyncIterator[str | bytes]:
-    """The messages after event `seq`, until the job has ended or is deleted."""
+async def messages(
+    source: Source, seq: int, still_allowed: Callable[[], bool] | None = None
+) -> AsyncIterator[str | bytes]:
+    """The messages after event `seq`, until the job has ended or is deleted, or the viewer may no longer see it.
+
+    `still_allowed`: asks the database whether the viewer may; None: nothing can change it.
+    """
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     sent: dict[str, Any] = {}
+    asked_at = time.monotonic()
     with listeners.bell(await read(source.job_ids)) as news:
         while True:
             news.clear()
+            if still_allowed is not None and time.monotonic() - asked_at >= ASK_EVERY_SECONDS:
+                if not await read(still_allowed):
+                    yield f"event: status\ndata: {to_text(_deleted(source.what).state)}\n\n"
+                    return
+                asked_at = time.monotonic()
             portion = _full_portions.get((source, seq)) or await _shared_reads.portion(source, seq)
             if portion.message:
                 seq = portion.last_seq

@@ -66,7 +66,7 @@ def do_next(queue: str) -> None:
         if chosen is None:
             return
         take_turn(queue, chosen.owner_id)
-        oldest = _queued(chosen.model).filter(**{chosen.model.OWNER: chosen.owner_id}).order_by("created_at", "id")
+        oldest = _queued(chosen.model).filter(turn_owner=chosen.owner_id).order_by("created_at", "id")
         job_id = oldest.values_list("id", flat=True).first()
         if job_id is None:
             continue
@@ -169,16 +169,18 @@ def _at_work(queue: str) -> dict[uuid.UUID, int]:
         owner_id: count
         for model in job_models()
         if queue == model.QUEUE
-        for owner_id, count in model._default_manager.filter(status=model.WORKING)
+        for owner_id, count in model.owned(model._default_manager.filter(status=model.WORKING))
         .order_by()
-        .values_list(model.OWNER)
+        .values_list("turn_owner")
         .annotate(count=Count("id"))
     }
 
 
 def owner_of(job: Job) -> uuid.UUID:
     """The owner of `job`."""
-    owner: uuid.UUID = type(job)._default_manager.values_list(job.OWNER, flat=True).get(id=job.id)
+    owner: uuid.UUID = (
+        job.owned(type(job)._default_manager.filter(id=job.id)).values_list("turn_owner", flat=True).get()
+    )
     return owner
 
 
@@ -193,12 +195,12 @@ def _waiting(queue: str) -> list[Waiting]:
         Waiting(model, owner_id, since)
         for model in job_models()
         if queue == model.QUEUE
-        for owner_id, since in _queued(model).order_by().values_list(model.OWNER).annotate(since=Min("created_at"))
+        for owner_id, since in _queued(model).order_by().values_list("turn_owner").annotate(since=Min("created_at"))
     ]
 
 
 def _queued(model: type[Job]) -> Any:
-    return model._default_manager.filter(status=model.QUEUED, cancel_requested=False)
+    return model.owned(model._default_manager.filter(status=model.QUEUED, cancel_requested=False))
 
 
 def _work_of(model: type[Job]) -> Callable[[uuid.UUID], bool]:

@@ -13,6 +13,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
+from webapp.access.gate import still_allowed
 from webapp.http.handler import DATA, in_threads
 from webapp.http.user_errors import error_answer
 from webapp.jobs.notices import listeners
@@ -33,21 +34,21 @@ PageKey: TypeAlias = tuple[Source, int, int, int, str, bool]
 _pages: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 
-def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[URLPattern]:
-    """The addresses `events.json` and `events` below `address` and an id, which `source_of` takes."""
+def event_paths(address: str, name: str, source_of: Callable[[uuid.UUID], Source]) -> list[URLPattern]:
+    """The addresses `events.json` and `events` below `address` and the id `name`, which `source_of` takes."""
 
     @in_threads(DATA)
     @require_safe
-    def events_json(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-        return events_page(request, source_of(job_id))
+    def events_json(request: HttpRequest, **ids: uuid.UUID) -> HttpResponse:
+        return events_page(request, source_of(ids[name]))
 
     @require_GET
-    async def stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-        return await event_stream(request, source_of(job_id))
+    async def stream(request: HttpRequest, **ids: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+        return await event_stream(request, source_of(ids[name]), still_allowed(request))
 
     return [
-        path(f"{address}<uuid:job_id>/events.json", events_json, name="events"),
-        path(f"{address}<uuid:job_id>/events", stream, name="stream"),
+        path(f"{address}<uuid:{name}>/events.json", events_json, name="events"),
+        path(f"{address}<uuid:{name}>/events", stream, name="stream"),
     ]
 
 
@@ -91,8 +92,12 @@ def _page(source: Source, after: int, limit: int, key: PageKey) -> bytes:
     return page
 
 
-async def event_stream(request: HttpRequest, source: Source) -> HttpResponse | StreamingHttpResponse:
-    """The stream of events after `Last-Event-ID` (or `?after=`). Raises Http404 if it has been deleted."""
+async def event_stream(
+    request: HttpRequest, source: Source, still_allowed: Callable[[], bool] | None
+) -> HttpResponse | StreamingHttpResponse:
+    """The stream of events after `Last-Event-ID` (or `?after=`), while it is allowed. Raises Http404 if it has been
+    deleted.
+    """
     after_text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
     after = integer_in_address("after", after_text, lowest=0, highest=LARGEST_SEQ)
     _found(await read(source.look, after, 0), source)
@@ -100,7 +105,7 @@ async def event_stream(request: HttpRequest, source: Source) -> HttpResponse | S
         sentence = f"{MOST_STREAMS} streams are open already; events.json has the same events."
         return error_answer(request, HTTPStatus.SERVICE_UNAVAILABLE, {"": [sentence]})
     return StreamingHttpResponse(
-        messages(source, after),
+        messages(source, after, still_allowed),
         content_type="text/event-stream",
         headers={"Cache-Control": "no-cache, no-store, no-transform", "X-Accel-Buffering": "no"},
     )

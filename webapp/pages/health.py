@@ -16,6 +16,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from webapp.access.marks import open_to_anyone
 from webapp.http.handler import HEALTH, in_threads
 from webapp.jobs.models import HealthMark
 from webapp.jobs.publishing import broker_fault, broker_write_fault
@@ -27,6 +28,7 @@ DISK_FILE = ".health"
 OK = "ok"
 
 
+@open_to_anyone
 @in_threads(HEALTH)
 @require_safe
 @never_cache
@@ -35,6 +37,7 @@ def live(_request: HttpRequest) -> JsonResponse:
     return JsonResponse({"web": OK})
 
 
+@open_to_anyone
 @in_threads(HEALTH)
 @require_safe
 @never_cache

@@ -4,11 +4,13 @@ import uuid
 from collections.abc import Callable, Collection
 from typing import Any
 
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
+from webapp.accounts.visitor import acting
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
@@ -16,6 +18,8 @@ from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.run_lines import comparison_lines
 from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
+from webapp.policies.offered import visible_policies
+from webapp.projects.access import in_visible_projects
 from webapp.runs.models import Run
 
 MOST_AT_ONCE = 200
@@ -28,19 +32,39 @@ STAGED = ("id", "status", "stage", "stage_done", "stage_total", "error")
 RUN = ("status", "error", "evaluations_used", "best_step_time_us")
 
 
+def _seen(rows: QuerySet[Any], model: type[Model]) -> QuerySet[Any]:
+    """Those that the visitor may see."""
+    if model is Calibration:
+        return rows
+    return visible_policies(rows, acting()) if model is Policy else in_visible_projects(rows, acting(), WAYS[model])
+
+
+WAYS: dict[type[Model], str] = {
+    Graph: "project",
+    Run: "project",
+    Comparison: "graph__project",
+    PlanSearch: "graph__project",
+    Profile: "graph__project",
+    StepMeasurement: "graph__project",
+}
+"""kind → the way to its project"""
+
+
 def _staged(model: type[StagedJob]) -> Callable[[Ids], States]:
     def states(ids: Ids) -> States:
-        return {job.id: job.progress() for job in model._default_manager.filter(id__in=ids).only(*STAGED)}
+        return {job.id: job.progress() for job in _seen(model._default_manager.filter(id__in=ids), model).only(*STAGED)}
 
     return states
 
 
 def _runs(ids: Ids) -> States:
-    return {row.pop("id"): row for row in Run.objects.filter(id__in=ids).values("id", *RUN)}
+    return {row.pop("id"): row for row in _seen(Run.objects.filter(id__in=ids), Run).values("id", *RUN)}
 
 
 def _searches(ids: Ids) -> States:
-    rows = PlanSearch.objects.filter(id__in=ids).only("status", "error", "best_batch_us", "plans_told")
+    rows = _seen(PlanSearch.objects.filter(id__in=ids), PlanSearch).only(
+        "status", "error", "best_batch_us", "plans_told"
+    )
     return {
         row.id: {**row.progress(), "best_step_time_us": row.best_batch_us, "evaluations_used": row.plans_told}
         for row in rows
@@ -48,7 +72,7 @@ def _searches(ids: Ids) -> States:
 
 
 def _comparisons(ids: Ids) -> States:
-    lines = comparison_lines(Comparison.objects.filter(id__in=ids))
+    lines = comparison_lines(_seen(Comparison.objects.filter(id__in=ids), Comparison))
     return {line.comparison.id: line.to_json() for line in lines}
 
 

@@ -6,10 +6,12 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.accounts import quotas
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish_soon
 from webapp.plans.models import PlanSearch
 from webapp.plans.requests import new_search
+from webapp.runs.models import Run
 
 
 def start(graph: Graph, second: Graph | None, request: api.PlanRequest) -> PlanSearch:
@@ -19,6 +21,7 @@ def start(graph: Graph, second: Graph | None, request: api.PlanRequest) -> PlanS
         for reading in filter(None, (graph, second)):
             if not Graph.objects.select_for_update().filter(id=reading.id).exists():
                 raise Http404("This graph has been deleted meanwhile.")
+        quotas.require_run(0, search.seconds, PlanSearch.unended(), Run.unended())
         search.save(force_insert=True)
         transaction.on_commit(partial(publish_soon, PlanSearch.QUEUE))
     return search

@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from engine import api
+from webapp.accounts.visitor import acting
 from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
 from webapp.graphs.readings import current
 from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
 from webapp.policies.training_plan import LEAST_SEARCH_SECONDS, LONGEST_SEARCH_SECONDS, PlannedGraph, TrainingPlan
+from webapp.projects.access import editable_by
 from webapp.projects.models import Project
 
 MOST_GRAPHS = 200
 """the newest graphs, which the form offers"""
+MOST_PLACES = 50
+"""the newest projects, of which a visitor who trains chooses one"""
 MOST_CLUSTERS = 16
 LONGEST_SECONDS = 24 * 3600.0
 GONE = "A chosen graph has been deleted or is no longer offered; choose from the list."
@@ -31,6 +36,26 @@ class PolicyUploadForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": SUFFIX}),
         error_messages={"required": f"No file was chosen; allowed: {SUFFIX}"},
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if settings.ACCOUNTS != "off":
+            self.fields["project"] = forms.ModelChoiceField(
+                label="Project",
+                queryset=editable_by(acting()),
+                empty_label=None,
+                help_text="Its members may use the policy; its owners may publish it to everybody.",
+            )
+
+    @property
+    def chosen_project(self) -> Project | None:
+        """The project that the policy belongs to; None without accounts."""
+        return self.cleaned_data.get("project")
+
+
+def places_for_policies() -> list[Project]:
+    """The projects to which the visitor may add a policy; none without accounts: policies then belong to no project."""
+    return [] if settings.ACCOUNTS == "off" else list(editable_by(acting())[:MOST_PLACES])
 
 
 @dataclass(frozen=True, slots=True)

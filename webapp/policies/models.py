@@ -13,6 +13,7 @@ from webapp.jobs.models import SavedState
 from webapp.json_field import JsonTextField
 from webapp.policies.summary import PolicySummary, columns_of_file
 from webapp.policies.training_plan import TrainingPlan
+from webapp.projects.models import Project
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,10 @@ class Policy(JobWithEvents, StagedJob):
     LARGE: ClassVar[tuple[str, ...]] = ("plan", "card")
     """columns that only a policy's own page needs"""
 
+    project = models.ForeignKey(Project, null=True, on_delete=models.CASCADE, related_name="policies")
+    """None: the installation's, such as the release's own, which everybody may use and operators alone may change"""
+    is_published = models.BooleanField(default=False)
+    """whether every project may use it, not only its own"""
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=16, default=TRAINED)
     """trained here, uploaded, the release's default, or a former default"""

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
 from engine import api
+from webapp.accounts.visitor import Visitor
 from webapp.policies import default_policy
 from webapp.policies.models import Policy
+from webapp.projects.access import visible_to
+from webapp.projects.models import Project
 
 MOST_OFFERED = 200
 """beside the release's default"""
@@ -21,9 +27,27 @@ class OfferedPolicies:
     """why the release's default is missing; empty if it is there, or if there is none"""
 
 
-def offered_policies() -> OfferedPolicies:
-    """The policies that can be used now."""
-    usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
+def visible_policies(rows: QuerySet[Policy], visitor: Visitor) -> QuerySet[Policy]:
+    """Those of `rows` that `visitor` may see: of the projects that they may see, published ones, the installation's."""
+    if visitor.may_everything:
+        return rows
+    return rows.filter(Q(project__in=visible_to(visitor)) | PUBLIC)
+
+
+PUBLIC = Q(is_published=True) | Q(project=None)
+
+
+def policies_of(project: Project | None) -> QuerySet[Policy]:
+    """The policies that runs of `project` may use: its own, published and the installation's; without accounts, all."""
+    rows = Policy.objects.defer(*Policy.LARGE)
+    if settings.ACCOUNTS == "off":
+        return rows
+    return rows.filter(PUBLIC if project is None else Q(project=project) | PUBLIC)
+
+
+def offered_policies(project: Project | None) -> OfferedPolicies:
+    """The policies that runs of `project` can use now."""
+    usable = policies_of(project).exclude(digest="").filter(file_version=api.POLICY_VERSION)
     default_policies = usable.filter(source=Policy.DEFAULT)
     policies = [*default_policies, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]]
     return OfferedPolicies(policies, default_policy.known_fault())

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from webapp.accounts.visitor import acting
+from webapp.projects.access import store_new, visible_to
 from webapp.projects.models import Project
 
 if TYPE_CHECKING:
@@ -30,5 +32,10 @@ class NewProjectForm(ModelForm):
         return self.cleaned_data["name"] or self._free_name()
 
     def _free_name(self) -> str:
-        names = (f"Project {number}" for number in count(Project.objects.count() + 1))
-        return next(name for name in names if not Project.objects.filter(name=name).exists())
+        seen = visible_to(acting())
+        names = (f"Project {number}" for number in count(seen.count() + 1))
+        return next(name for name in names if not seen.filter(name=name).exists())
+
+    def store(self) -> Project:
+        """The stored project, whose owner is the user who acts."""
+        return store_new(self.save(commit=False))

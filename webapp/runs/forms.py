@@ -204,9 +204,10 @@ class ProblemForm(DevicesForm):
     default_fault: str
     """why the release's policy is not offered; empty if it is, or if there is none"""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, graph: Graph | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered = offered_policies()
+        self._graph = graph
+        offered = offered_policies(None if graph is None else graph.project)
         self.default_fault = offered.default_fault
         self._policies = {str(policy.id): policy for policy in offered.policies}
         words = [
@@ -289,9 +290,8 @@ class StreamForm(ProblemForm):
         required=False,
     )
 
-    def __init__(self, *args: Any, graph: Graph | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._graph = graph
 
     def clean(self) -> dict[str, Any]:
         """Forget what is wrong in fields of a stream where none is asked for: no one sees them then."""

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.accounts import quotas
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish_soon
 from webapp.policies.models import Policy
@@ -26,6 +27,7 @@ def start(
             raise Http404("This graph has been deleted meanwhile.")
         if policy is not None and not Policy.objects.select_for_update().filter(id=policy.id).exists():
             raise Http404("This policy has been deleted meanwhile.")
+        quotas.require_run(run.evaluations, run.seconds, Run.unended())
         run.save(force_insert=True)
         if from_start is not None:
             from_start.run = run

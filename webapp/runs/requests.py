@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.offered import policies_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.models import Run, RunStart
 
@@ -41,9 +42,11 @@ def request_of(run: Run) -> api.RunRequest:
 def _policy_of(run: Run) -> api.GivenPolicy | None:
     if not run.policy_digest:
         return None
-    file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
+    found = policies_of(run.project).filter(runs=run, digest=run.policy_digest)
+    file = PolicyFile.objects.filter(policy__in=found).first()
     if file is None:
-        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="an existing policy")
+        gone = "it has been deleted, or is not published any more"
+        raise api.SettingsError(gone, where=run.policy_name, allowed="an existing policy")
     return api.GivenPolicy(bytes(file.blob))
 
 

@@ -1,4 +1,4 @@
-"""Secret links, each to one run or one comparison."""
+"""Secret links, each to one run, comparison, graph or search for plans."""
 
 import hashlib
 import secrets
@@ -10,7 +10,9 @@ from django.http import Http404
 
 from engine import api
 from webapp.comparisons.models import Comparison
+from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING, Deletable
+from webapp.plans.models import PlanSearch
 from webapp.runs.models import Run
 
 TOKEN_BYTES = 32
@@ -30,19 +32,29 @@ class ShareLink(Deletable):
     """SHA-256 of the token, which is random and long enough that it needs no salt"""
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="share_links")
     comparison = models.ForeignKey(Comparison, null=True, on_delete=models.CASCADE, related_name="share_links")
+    graph = models.ForeignKey(Graph, null=True, on_delete=models.CASCADE, related_name="share_links")
+    search = models.ForeignKey(PlanSearch, null=True, on_delete=models.CASCADE, related_name="share_links")
     created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True)
+    """when it stops opening anything; None: never"""
+    last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering = ("-created_at",)
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
-                condition=models.Q(run=None, comparison__isnull=False) | models.Q(run__isnull=False, comparison=None),
+                condition=models.Q(run__isnull=False, comparison=None, graph=None, search=None)
+                | models.Q(run=None, comparison__isnull=False, graph=None, search=None)
+                | models.Q(run=None, comparison=None, graph__isnull=False, search=None)
+                | models.Q(run=None, comparison=None, graph=None, search__isnull=False),
                 name="link_to_one_thing",
             )
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["run", "-created_at"], condition=LIVING, name="newest_links_of_run"),
             models.Index(fields=["comparison", "-created_at"], condition=LIVING, name="newest_links_of_comparison"),
+            models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_links_of_graph"),
+            models.Index(fields=["search", "-created_at"], condition=LIVING, name="newest_links_of_search"),
             models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_links"),
         ]
 

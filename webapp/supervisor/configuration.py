@@ -9,6 +9,7 @@ from webapp import environment
 from webapp.broker_address import broker_address
 from webapp.supervisor.failure import StartError
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ROOT = Path(__file__).resolve().parent.parent.parent
 """the checkout"""
 
@@ -42,9 +43,11 @@ class Configuration:
     def from_environment() -> "Configuration":
         """Read the environment. Raises StartError for an invalid value."""
         try:
+            host = environment.text("HOST", "127.0.0.1")
+            _require_accounts(host)
             redis_url, redis_server = environment.text("REDIS_URL", ""), environment.text("REDIS_SERVER", "")
             return Configuration(
-                host=environment.text("HOST", "127.0.0.1"),
+                host=host,
                 port=environment.integer("PORT", 8000, lowest=1, highest=65535),
                 data_folder=Path(environment.text("PLACETO_DATA", str(ROOT / "data"))).expanduser().resolve(),
                 redis_url=broker_address(redis_url) if redis_url else None,
@@ -52,3 +55,13 @@ class Configuration:
             )
         except ImproperlyConfigured as error:
             raise StartError(str(error)) from None
+
+
+def _require_accounts(host: str) -> None:
+    """Raise StartError if others than this machine could come in, and nobody has said that they may."""
+    accounts = environment.text("PLACETO_ACCOUNTS", "off")
+    if accounts == "off" and host not in LOOPBACK and not environment.flag("PLACETO_OPEN_TO_NETWORK", default=False):
+        raise StartError(
+            f"HOST {host} lets other machines in, and there are no accounts: set PLACETO_ACCOUNTS, "
+            "or PLACETO_OPEN_TO_NETWORK=yes to let everybody do everything"
+        )

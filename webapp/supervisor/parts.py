@@ -54,7 +54,13 @@ def web_command(host: str, port: int) -> tuple[str, ...]:
     """The web server. Open event streams delay its end by no more than the timeout."""
     return (
         *("uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port)),
-        *("--http", "webapp.http.connections:BoundedProtocol", "--timeout-graceful-shutdown", "3"),
+        *(
+            "--http",
+            "webapp.http.connections:BoundedProtocol",
+            "--no-proxy-headers",
+            "--timeout-graceful-shutdown",
+            "3",
+        ),
     )
 
 

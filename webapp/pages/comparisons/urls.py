@@ -11,7 +11,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/compare/", views.create, name="create"),
     path("comparisons/<uuid:comparison_id>/", views.detail, name="detail"),
     path("comparisons/<uuid:comparison_id>/state.json", views.state, name="state"),
-    *event_paths("comparisons/", ComparisonEvents),
+    *event_paths("comparisons/", "comparison_id", ComparisonEvents),
     path("comparisons/<uuid:comparison_id>/table.html", views.table_part, name="table-part"),
     path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
     path("comparisons/<uuid:comparison_id>/rename/", views.rename, name="rename"),

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import needs
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm, first_values_of_comparison
 from webapp.comparisons.models import Comparison
@@ -34,6 +35,7 @@ from webapp.pages.comparisons.page import (
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, run_in_address
 from webapp.pages.renaming import rename as rename_row
+from webapp.projects.access import Role
 from webapp.runs import first_values
 
 KEPT_FIELDS = (
@@ -45,6 +47,7 @@ FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The form; a valid one starts a comparison."""
@@ -137,6 +140,7 @@ def rename(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, comparison_or_404(comparison_id), page, may_be_empty=True)
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it and its runs."""

@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import needs
 from webapp.graphs.prepared import prepared_of
 from webapp.http.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
@@ -25,6 +26,7 @@ from webapp.pages.runs.downloads import NO_SIMPLEST
 from webapp.pages.runs.page import run_or_404
 from webapp.placements.keeping import belongs_to, given_of
 from webapp.placements.models import Placement
+from webapp.projects.access import Role
 from webapp.runs.models import Answer, Run
 from webapp.runs.sessions import require_explainable, session_of
 
@@ -67,6 +69,7 @@ def stream_blocks(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return large_answer(request, to_text(blocks).encode(), "application/json")
 
 
+@needs(Role.VIEWER)
 @in_threads(EXPLAINING)
 @require_POST
 def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
@@ -86,6 +89,7 @@ def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return response
 
 
+@needs(Role.VIEWER)
 @in_threads(EXPLAINING)
 @require_POST
 def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:

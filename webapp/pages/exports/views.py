@@ -6,16 +6,19 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from webapp.access.marks import needs
 from webapp.http.handler import EXPLAINING, WAITING, in_threads
 from webapp.pages.exports.placements import OF_PLACEMENT, shown_placement
 from webapp.pages.exports.run_file import run_file
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import attachment
 from webapp.pages.runs.page import run_or_404
+from webapp.projects.access import Role
 
 NO_SUCH_EXPORT = "There is no such file of a run."
 
 
+@needs(Role.VIEWER)
 @in_threads(EXPLAINING)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache

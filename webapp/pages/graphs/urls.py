@@ -15,7 +15,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/samples/", views.sample, name="sample"),
     path("graphs/<uuid:graph_id>/", views.detail, name="detail"),
     path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),
-    *event_paths("graphs/", lambda job_id: JobStages(Graph, job_id, "graph")),
+    *event_paths("graphs/", "graph_id", lambda job_id: JobStages(Graph, job_id, "graph")),
     path("graphs/<uuid:graph_id>/view.json", views.view, name="view"),
     path("graphs/<uuid:graph_id>/begin/", views.begin, name="begin"),
     path("graphs/<uuid:graph_id>/again/", views.again, name="again"),

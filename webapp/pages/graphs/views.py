@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import needs
 from webapp.form_errors import add_to_form
 from webapp.graphs.forms import AgainForm, BeginForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
@@ -25,6 +26,7 @@ from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
+from webapp.projects.access import Role
 from webapp.projects.first_project import project_for_uploads
 
 ASKS_NO_MORE = "This graph asks nothing any more: its reading has begun."
@@ -137,6 +139,7 @@ def rename(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, graph_or_404(graph_id), redirect("graphs:detail", graph_id=graph_id))
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it, its file and its runs."""

@@ -5,11 +5,12 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from webapp.accounts.visitor import acting
 from webapp.example.opening import LONGEST_SECONDS
 from webapp.graphs.forms import SampleForm, UploadForm
+from webapp.projects.access import visible_to
 from webapp.projects.first_project import NAME
 from webapp.projects.forms import NewProjectForm
-from webapp.projects.models import Project
 
 RECENT = 6
 
@@ -23,7 +24,7 @@ def home_page(
     """Context: projects (the newest), more (whether there are others), name_for_uploads, project_form, upload_form,
     sample_form, upload_limit_bytes, own_run_seconds (the time limit of a run of one's own on the example).
     """
-    projects = list(Project.objects.all()[: RECENT + 1])
+    projects = list(visible_to(acting())[: RECENT + 1])
     context = {
         "projects": projects[:RECENT],
         "name_for_uploads": NAME,

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import operators_only
 from webapp.http.user_errors import conflict, row_or_404
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.measuring import lifecycle
@@ -83,6 +84,7 @@ def detail(request: HttpRequest) -> HttpResponse:
     return render(request, "machine/page.html", context)
 
 
+@operators_only
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
     """Calibrate this machine."""
@@ -92,6 +94,7 @@ def create(request: HttpRequest) -> HttpResponse:
     return page if lifecycle.start_calibration() is not None else conflict(request, UNDER_WAY, page)
 
 
+@operators_only
 @require_POST
 def cancel(request: HttpRequest, calibration_id: uuid.UUID) -> HttpResponse:
     """Cancel it; the file stays as it was."""

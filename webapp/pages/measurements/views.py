@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.access.marks import needs
 from webapp.graphs.models import Graph
 from webapp.http.user_errors import conflict, refused_form, row_or_404
 from webapp.jobs import deletion
@@ -25,11 +26,13 @@ from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.measurements.result import result_of
 from webapp.pages.profiles.views import graph_fault
 from webapp.pages.runs.downloads import attachment
+from webapp.projects.access import Role
 
 UNDER_WAY = "Placements of this graph are already being measured."
 NO_RESULT = "This measurement has no result: it has not ended, or it failed."
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The form; a valid one starts a measurement."""
@@ -98,6 +101,7 @@ def cancel(request: HttpRequest, measurement_id: uuid.UUID) -> HttpResponse:
     return page
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, measurement_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it; a worker notices and stops."""

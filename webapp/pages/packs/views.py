@@ -5,6 +5,7 @@ from functools import lru_cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from webapp.access.marks import open_to_anyone
 from webapp.pages.compressed import answer_of, compressed, takes_gzip
 from webapp.pages.packs.packs import digest_of, script_of, sheets_of, style_of
 
@@ -13,6 +14,7 @@ CHECKED = "no-cache"
 """of an address without the digest of today's content, as from a page that an older version has made"""
 
 
+@open_to_anyone
 @require_safe
 def script(request: HttpRequest, entry: str) -> HttpResponse:
     """The modules that a page's own module needs, and itself."""
@@ -23,6 +25,7 @@ def script(request: HttpRequest, entry: str) -> HttpResponse:
     return _answer(request, text, "text/javascript; charset=utf-8")
 
 
+@open_to_anyone
 @require_safe
 def styles(request: HttpRequest, names: str) -> HttpResponse:
     """Style sheets one after the other."""

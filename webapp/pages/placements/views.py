@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import needs
 from webapp.capacity import a_slot_to_explain
 from webapp.form_errors import form_errors
 from webapp.graphs.incoming import IncomingFile
@@ -27,6 +28,7 @@ from webapp.pages.runs.downloads import NAMES, attachment, module_file, placed, 
 from webapp.pages.runs.page import run_or_404
 from webapp.placements import keeping
 from webapp.placements.models import Placement
+from webapp.projects.access import Role
 from webapp.runs import lifecycle
 from webapp.runs.method_labels import methods_from_a_start
 from webapp.runs.models import Run
@@ -160,6 +162,7 @@ def download(request: HttpRequest, placement_id: uuid.UUID, name: str) -> HttpRe
     return _download(request, placement, name, lambda: keeping.given_of(placement))
 
 
+@needs(Role.VIEWER)
 @in_threads(WAITING)
 @require_POST
 def download_by_hand(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:

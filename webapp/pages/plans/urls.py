@@ -11,7 +11,7 @@ app_name = "plans"
 urlpatterns = [
     path("graphs/<uuid:graph_id>/plan/", views.create, name="create"),
     path("plans/<uuid:search_id>/", views.detail, name="detail"),
-    *event_paths("plans/", lambda job_id: JobEvents(PlanSearch, job_id, "search for plans")),
+    *event_paths("plans/", "search_id", lambda job_id: JobEvents(PlanSearch, job_id, "search for plans")),
     path("plans/<uuid:search_id>/plan.json", views.report, name="report"),
     path("plans/<uuid:search_id>/open/", views.open_replica, name="open"),
     path("plans/<uuid:search_id>/cancel/", views.cancel, name="cancel"),

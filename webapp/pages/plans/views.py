@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.access.marks import needs
 from webapp.capacity import a_slot_to_explain
 from webapp.form_errors import form_errors
 from webapp.graphs.models import Graph
@@ -30,6 +31,7 @@ from webapp.plans import lifecycle
 from webapp.plans.forms import PlanForm, first_values_of_search
 from webapp.plans.models import PlanSearch
 from webapp.plans.opening import NO_PLAN, run_of_replica
+from webapp.projects.access import Role
 from webapp.runs import first_values
 
 KEPT_FIELDS = ("cluster", "drop_devices", "pipeline", "contiguous", "recompute")
@@ -37,6 +39,7 @@ KEPT_FIELDS = ("cluster", "drop_devices", "pipeline", "contiguous", "recompute")
 NOTE = "Its plans go with it; runs that show replicas stay."
 
 
+@needs(Role.EDITOR)
 @in_threads(WAITING)
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
@@ -130,6 +133,7 @@ def rename(request: HttpRequest, search_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, search_or_404(search_id), page, may_be_empty=True)
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, search_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it; a worker notices and stops."""

@@ -9,11 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
+from webapp.accounts.visitor import acting
 from webapp.http.user_errors import row_or_404
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.policies import default_policy
-from webapp.policies.forms import PolicyUploadForm, TrainForm
+from webapp.policies.forms import PolicyUploadForm, TrainForm, places_for_policies
 from webapp.policies.models import Policy
+from webapp.policies.offered import visible_policies
 from webapp.projects.models import Project
 from webapp.runs.devices_text import FIRST_DEVICES, describe_devices, device_choices
 
@@ -67,11 +69,14 @@ def expected_of(policy: Policy) -> dict[str, list[api.ExpectedGap]]:
 def policies_page(
     request: HttpRequest, upload_form: PolicyUploadForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: page (of policies, `?page=`), upload_form, upload_limit_bytes, default_fault."""
+    """Context: page (of policies, `?page=`), upload_form (None where the visitor may add to no project),
+    upload_limit_bytes, default_fault.
+    """
     context = {
         "default_fault": default_policy.known_fault(),
         "page": _page_of_policies(request),
-        "upload_form": upload_form or PolicyUploadForm(),
+        "upload_form": upload_form
+        or (PolicyUploadForm() if acting().may_everything or places_for_policies() else None),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,
     }
     return render(request, "policies/list.html", context, status=status)
@@ -79,7 +84,8 @@ def policies_page(
 
 def _page_of_policies(request: HttpRequest) -> ListPage:
     asked = asked_of(request, sorts=POLICY_SORTS)
-    found = asked.matching(Policy.objects.defer(*Policy.LARGE).annotate(disk_bytes=DISK_BYTES), _policy_with)
+    seen = visible_policies(Policy.objects.defer(*Policy.LARGE), acting())
+    found = asked.matching(seen.annotate(disk_bytes=DISK_BYTES), _policy_with)
     return page_of(found.order_by(*asked.columns), request, asked)
 
 
@@ -95,13 +101,21 @@ def train_page(
     return render(request, "policies/train.html", {"project": project, "form": form, **_devices()}, status=status)
 
 
-def train_again_page(request: HttpRequest, policy: Policy) -> HttpResponse:
-    """The form with what was chosen for `policy`. Context: form, missing (names). Raises Http404 without a plan."""
+def places_page(request: HttpRequest) -> HttpResponse:
+    """Asks for the project that a policy is to belong to. Context: places (projects)."""
+    return render(request, "policies/places.html", {"places": places_for_policies()})
+
+
+def train_again_page(request: HttpRequest, policy: Policy, project: Project | None) -> HttpResponse:
+    """The form with what was chosen for `policy`, for a policy of `project`. Context: project, form, missing (names).
+    Raises Http404 without a plan.
+    """
     plan = policy.training_plan
     if plan is None:
         raise Http404("This policy was not trained here.")
-    form = TrainForm(None, initial={"name": policy.name, **plan.fields()})
-    return render(request, "policies/train.html", {"form": form, "missing": form.missing(plan), **_devices()})
+    form = TrainForm(project, initial={"name": policy.name, **plan.fields()})
+    context = {"project": project, "form": form, "missing": form.missing(plan), **_devices()}
+    return render(request, "policies/train.html", context)
 
 
 def _devices() -> dict[str, object]:

@@ -13,9 +13,10 @@ urlpatterns = [
     path("policies/upload/", views.upload, name="upload"),
     path("policies/train/", views.train, name="train"),
     path("policies/<uuid:policy_id>/", views.detail, name="detail"),
-    *event_paths("policies/", lambda job_id: JobEvents(Policy, job_id, "policy")),
+    *event_paths("policies/", "policy_id", lambda job_id: JobEvents(Policy, job_id, "policy")),
     path("policies/<uuid:policy_id>/cancel/", views.cancel, name="cancel"),
     path("policies/<uuid:policy_id>/policy.safetensors", views.download, name="download"),
+    path("policies/<uuid:policy_id>/publish/", views.publish, name="publish"),
     path("policies/<uuid:policy_id>/rename/", views.rename, name="rename"),
     path("policies/<uuid:policy_id>/delete/", views.delete, name="delete"),
 ]

@@ -4,6 +4,7 @@ import uuid
 from functools import partial
 from http import HTTPStatus
 
+from django.conf import settings
 from django.contrib import messages as notices
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,13 +14,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
+from webapp.access.marks import needs
+from webapp.accounts.visitor import acting
 from webapp.form_errors import add_to_form
 from webapp.graphs.incoming import IncomingFile
-from webapp.http.user_errors import conflict, refused_form, status_of
+from webapp.http.user_errors import conflict, refused_form, row_or_404, status_of
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.jobs.job import CHANGED
 from webapp.pages.deleting import deletion_page
 from webapp.pages.policies.page import (
     expected_of,
+    places_page,
     policies_page,
     policy_or_404,
     train_again_page,
@@ -27,19 +32,21 @@ from webapp.pages.policies.page import (
     words_on_its_end,
     words_on_its_version,
 )
-from webapp.pages.projects.page import project_or_404
 from webapp.pages.renaming import rename as rename_row
 from webapp.pages.run_lines import page_of_runs
 from webapp.policies import lifecycle
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.offered import visible_policies
 from webapp.policies.training_store import STAGE_WORDS
+from webapp.projects.access import Role, editable_by
 from webapp.projects.models import Project
 
 IN_USE = "An unfinished run uses this policy; cancel the run or wait for its end, then delete the policy."
 RUNS_STAY = "The runs that started from it keep their answers and its name."
 OF_THE_RELEASE = "This policy came with the release; it can be neither renamed nor deleted."
 THERE_ALREADY = "This file is already here, as this policy."
+EVERYBODYS = "This policy belongs to no project: every project may use it already."
 NO_FILE = "This policy has no file: its training has not ended, or it failed."
 
 
@@ -59,7 +66,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         file = form.cleaned_data["file"]
         assert isinstance(file, IncomingFile)
         try:
-            policy, is_new = lifecycle.accept_upload(file)
+            policy, is_new = lifecycle.accept_upload(file, form.chosen_project)
         except api.PlacetoError as error:
             add_to_form(form, error, "file")
             status = status_of(error)
@@ -76,21 +83,34 @@ def train(request: HttpRequest) -> HttpResponse:
 
     `?project=` offers that project's graphs alone; `?like=` fills in the choices of another policy.
     """
-    project = _project_of(request)
+    like = _seen_policy(request.GET["like"]) if "like" in request.GET else None
+    project = _project_of(request, like)
+    if project is None and settings.ACCOUNTS != "off":
+        return places_page(request)
     if request.method != "POST":
-        if "like" in request.GET:
-            return train_again_page(request, policy_or_404(request.GET["like"], whole=True))
+        if like is not None:
+            return train_again_page(request, like, project)
         return train_page(request, project, TrainForm(project))
     form = TrainForm(project, request.POST)
     if form.is_valid():
-        policy = lifecycle.start_training(form.cleaned_data["name"], form.plan)
+        place = None if settings.ACCOUNTS == "off" else project
+        policy = lifecycle.start_training(form.cleaned_data["name"], form.plan, place)
         return redirect("policies:detail", policy_id=policy.id)
     return refused_form(request, form, partial(train_page, request, project, form))
 
 
-def _project_of(request: HttpRequest) -> Project | None:
+def _project_of(request: HttpRequest, like: Policy | None) -> Project | None:
+    """The project that the address names, or else that of the policy to train again, if the visitor may add to it."""
     text = request.GET.get("project", "")
-    return project_or_404(text) if text else None
+    if text:
+        return row_or_404(editable_by(acting()), text, "project")
+    if like is None or like.project_id is None:
+        return None
+    return editable_by(acting()).filter(id=like.project_id).first()
+
+
+def _seen_policy(text: str) -> Policy:
+    return row_or_404(visible_policies(Policy.objects.all(), acting()), text, "policy")
 
 
 @require_safe
@@ -139,6 +159,17 @@ def download(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
+@needs(Role.OWNER)
+def publish(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Let every project use it, or its own alone again: `published`, 1 or 0."""
+    policy = policy_or_404(policy_id)
+    if policy.project_id is None:
+        return conflict(request, EVERYBODYS, _back(policy))
+    Policy.objects.filter(id=policy.id).update(is_published=request.POST.get("published") == "1", **CHANGED)
+    return _back(policy)
+
+
+@require_POST
 def rename(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Give it another name; the release's keeps its own."""
     policy = policy_or_404(policy_id)
@@ -147,6 +178,7 @@ def rename(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, policy, _back(policy))
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it unless a run uses it; a worker that trains it notices and stops."""

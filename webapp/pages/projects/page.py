@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from webapp.accounts.visitor import acting
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.graphs.readings import current
@@ -15,6 +16,7 @@ from webapp.http.user_errors import row_or_404
 from webapp.pages.disk_bytes import of_all, of_each_graph, of_each_project, over_rows
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.pages.run_lines import page_of_lines
+from webapp.projects.access import visible_to
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -41,7 +43,7 @@ GRAPH_SORTS: Sorts = {
 def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
     """Context: projects (a page, each with its numbers of graphs and runs, and the bytes on the disk), form."""
     asked = asked_of(request, sorts=PROJECT_SORTS)
-    found = asked.matching(Project.objects.all(), lambda word: Q(name__icontains=word))
+    found = asked.matching(visible_to(acting()), lambda word: Q(name__icontains=word))
     rows = found.annotate(
         graph_count=over_rows(Graph, "project", Count("*"), current(Graph.objects.all())),
         run_count=over_rows(Run, "project", Count("*")),

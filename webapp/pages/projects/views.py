@@ -8,12 +8,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.access.marks import needs
 from webapp.http.user_errors import refused_form
 from webapp.jobs import deletion
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
+from webapp.projects.access import Role
 from webapp.projects.forms import NewProjectForm
 
 
@@ -24,7 +26,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
         return project_list_page(request, NewProjectForm())
     form = NewProjectForm(request.POST)
     if form.is_valid():
-        return redirect("projects:detail", project_id=form.save().id)
+        return redirect("projects:detail", project_id=form.store().id)
     return refused_form(request, form, partial(project_list_page, request, form))
 
 
@@ -40,6 +42,7 @@ def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, project_or_404(project_id), redirect("projects:detail", project_id=project_id))
 
 
+@needs(Role.OWNER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it with its graphs, their files and their runs; workers notice and stop."""

@@ -15,7 +15,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/runs/", views.create, name="create"),
     path("runs/<uuid:run_id>/", views.detail, name="detail"),
     path("runs/<uuid:run_id>/run.json", views.run_json, name="json"),
-    *event_paths("runs/", lambda job_id: JobEvents(Run, job_id, "run")),
+    *event_paths("runs/", "run_id", lambda job_id: JobEvents(Run, job_id, "run")),
     path("runs/<uuid:run_id>/cancel/", views.cancel, name="cancel"),
     path("runs/<uuid:run_id>/rename/", views.rename, name="rename"),
     path("runs/<uuid:run_id>/delete/", views.delete, name="delete"),

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.access.marks import needs
 from webapp.http.user_errors import conflict, refused_form
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
@@ -16,6 +17,7 @@ from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.renaming import rename as rename_row
 from webapp.pages.runs.page import run_context, run_or_404, run_to_json
+from webapp.projects.access import Role
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
 
@@ -62,6 +64,7 @@ def rename(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return rename_row(request, run_or_404(run_id), redirect("runs:detail", run_id=run_id), may_be_empty=True)
 
 
+@needs(Role.EDITOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it and its events; a worker notices and stops."""

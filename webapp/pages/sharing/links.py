@@ -9,17 +9,20 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from webapp.access.marks import needs
 from webapp.comparisons.models import Comparison
 from webapp.http.user_errors import error_answer, row_or_404, wants_json
 from webapp.jobs import deletion
 from webapp.pages.comparisons.page import comparison_or_404
 from webapp.pages.runs.page import run_or_404
+from webapp.projects.access import Role
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, make_link
 
 LONGEST_QUERY = 8000
 
 
+@needs(Role.EDITOR)
 @require_safe
 @never_cache
 def links_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
@@ -27,6 +30,7 @@ def links_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return _links_page(request, run_or_404(run_id))
 
 
+@needs(Role.EDITOR)
 @require_safe
 @never_cache
 def links_of_comparison(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
+from webapp.access.marks import open_to_anyone
 from webapp.comparisons.state import ComparisonEvents
 from webapp.http.handler import DATA, in_threads
 from webapp.jobs.stream import JobEvents, Source, read
@@ -40,6 +41,7 @@ def link_or_404(token: str) -> ShareLink:
 def of_run(view: View) -> View:
     """The view of a run's data, for the run of a link."""
 
+    @open_to_anyone
     @wraps(view)
     def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
         link = link_or_404(token)
@@ -59,6 +61,7 @@ def _names_another_row(request: HttpRequest) -> bool:
 def of_graph(view: View) -> View:
     """The view of a graph's data, for the graph of the run of a link."""
 
+    @open_to_anyone
     @wraps(view)
     def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
         link = link_or_404(token)
@@ -72,6 +75,7 @@ def of_graph(view: View) -> View:
 def of_comparison(view: View) -> View:
     """The view of a comparison's data, for the comparison of a link."""
 
+    @open_to_anyone
     @wraps(view)
     def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
         link = link_or_404(token)
@@ -82,6 +86,7 @@ def of_comparison(view: View) -> View:
     return shared
 
 
+@open_to_anyone
 @require_safe
 @never_cache
 def page(request: HttpRequest, token: str) -> HttpResponseBase:
@@ -98,6 +103,7 @@ def page(request: HttpRequest, token: str) -> HttpResponseBase:
     return render(request, template, {**context, "is_shared": True})
 
 
+@open_to_anyone
 @in_threads(DATA)
 @require_safe
 def events_json(request: HttpRequest, token: str) -> HttpResponse:
@@ -105,10 +111,11 @@ def events_json(request: HttpRequest, token: str) -> HttpResponse:
     return events_page(request, _source_of(token))
 
 
+@open_to_anyone
 @require_GET
 async def stream(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The stream of events. It ends with the job; a link that is revoked meanwhile opens no other one."""
-    return await event_stream(request, await read(_source_of, token))
+    """The stream of events. It ends with the job, or soon after the link is revoked or expires."""
+    return await event_stream(request, await read(_source_of, token), lambda: link_of(token) is not None)
 
 
 def _source_of(token: str) -> Source:

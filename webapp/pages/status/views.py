@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from webapp.access.marks import open_to_anyone, operators_only
 from webapp.backups.models import BackupRecord
 from webapp.disk_use import disk_use
 from webapp.http.user_errors import wants_json
@@ -20,6 +21,7 @@ from webapp.pages.status.warnings import warnings_of
 from webapp.workers.version import database_version
 
 
+@operators_only
 @require_safe
 @never_cache
 def status(request: HttpRequest) -> HttpResponse:
@@ -74,6 +76,7 @@ def _backup_json(backup: BackupRecord) -> dict[str, object]:
     }
 
 
+@open_to_anyone
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -1,0 +1,30 @@
+"""Finds the user of an API token."""
+
+from datetime import timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from webapp.accounts.models import TOKEN_PREFIX, ApiToken, digest_of
+
+USE_IS_NOTED_EVERY = timedelta(minutes=1)
+"""for each token: not every request of a busy script writes"""
+
+
+def token_of(text: str) -> ApiToken | None:
+    """The living token `text` of an active user; None for any other.
+
+    The time that this takes reveals nothing about stored tokens: what is looked up is a digest, which a caller cannot
+    choose.
+    """
+    if not text.startswith(TOKEN_PREFIX):
+        return None
+    found = ApiToken.objects.select_related("user").filter(digest=digest_of(text), user__is_active=True).first()
+    return None if found is None or found.has_expired else found
+
+
+def note_use(token: ApiToken) -> None:
+    """Note that it was used now."""
+    now = timezone.now()
+    earlier = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
+    ApiToken.objects.filter(earlier, id=token.id).update(last_used_at=now)

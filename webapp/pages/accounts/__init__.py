@@ -1,0 +1,1 @@
+"""Logging in, one's own account, and the pages of operators."""
