@@ -109,9 +109,12 @@ def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any])
 def test_compose_passes_on_what_the_table_of_settings_lists(services: dict[str, Any]) -> None:
     listed = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE))
     of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM", "REDIS_SERVER", "PLACETO_WORKER_FILE"}
-    of_compose = {"DATABASE_URL", "REDIS_URL"}
+    of_compose = {"DATABASE_URL", "REDIS_URL", "PLACETO_OPEN_TO_NETWORK"}
     for name in ("web", "database", *WORKERS):
         passed = dict(services[name]["environment"])
+        assert passed["PLACETO_OPEN_TO_NETWORK"] == "${PLACETO_OPEN_TO_NETWORK:-yes}", (
+            "the port is this machine's alone"
+        )
         assert passed.keys() == listed - of_the_image
         assert {each: value for each, value in passed.items() if each not in of_compose} == {
             each: f"${{{each}:-}}" for each in passed.keys() - of_compose

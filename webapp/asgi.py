@@ -43,8 +43,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _prepare_process() -> None:
+    from webapp.accounts import set_up
     from webapp.policies import default_policy  # needs Django's apps, which are set up below the imports
 
     use_own_folder()
     send_in_background()
     default_policy.keep_up_to_date()
+    set_up.announce()

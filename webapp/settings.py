@@ -11,6 +11,7 @@ from engine import api
 from webapp import environment, logs
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
+from webapp.mail_address import mail_settings
 
 os.umask(0o077)  # what any process of the application writes is its owner's alone
 
@@ -101,7 +102,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.admin.apps.SimpleAdminConfig",
+    "django.contrib.admin",
     "axes",
     "allauth",
     "allauth.account",
@@ -184,6 +185,12 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
 """seconds for which an operator's link sets a password"""
 
+_MAIL = environment.text("PLACETO_MAIL", "")
+SENDS_MAIL = bool(_MAIL)
+"""Whether a user who has forgotten a password can ask for a mail."""
+vars().update(mail_settings(_MAIL) if SENDS_MAIL else {})
+DEFAULT_FROM_EMAIL = environment.text("PLACETO_MAIL_FROM", "placeto@localhost")
+
 AXES_ENABLED = ACCOUNTS == "local"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
@@ -212,7 +219,10 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_FOLDER / "frontend"]
-STATICFILES_FINDERS = ["webapp.http.static_files.FrontendFinder"]
+STATICFILES_FINDERS = [
+    "webapp.http.static_files.FrontendFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",  # those of Django's admin
+]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_MAX_AGE = 0

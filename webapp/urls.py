@@ -1,5 +1,6 @@
 """Addresses."""
 
+from django.contrib import admin
 from django.urls import include, path
 
 from webapp.pages.health import live, ready
@@ -13,6 +14,9 @@ urlpatterns = [
     path("", include("webapp.pages.packs.urls")),
     path("", include("webapp.pages.home.urls")),
     path("", include("webapp.pages.projects.urls")),
+    path("", include("webapp.pages.accounts.urls")),
+    path("", include("webapp.pages.members.urls")),
+    path("admin/", admin.site.urls),
     path("", include("webapp.pages.graphs.urls")),
     path("", include("webapp.pages.profiles.urls")),
     path("", include("webapp.pages.machine.urls")),

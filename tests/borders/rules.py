@@ -41,6 +41,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.database_address",
         "webapp.environment",
         "webapp.json_field",
+        "webapp.mail_address",
         "webapp.logs",
         "webapp.option_words",
     ),

@@ -193,7 +193,7 @@ def _log_in_first(request: HttpRequest) -> HttpResponse:
 
 def _log(request: HttpRequest) -> None:
     passage, match = getattr(request, "passage", None), request.resolver_match
-    if passage is None or match is None or passage.rule.anyone:
+    if passage is None or match is None or passage.rule.anyone or passage.rule.role_for(request) <= Role.VIEWER:
         return
     row = passage.named[-1] if passage.named else None
     action = match.view_name or f"{request.method} {re.sub('<[^>]*>', '…', match.route)}"

@@ -17,18 +17,20 @@ class AccessRule:
     """Who may ask a view."""
 
     role: Role | None = None
-    """in the project of the address; None: as without a mark"""
+    """in the project of the address, whatever the method; None: as without a mark"""
+    reading: Role | None = None
+    """the role for a request that only reads, where it is another one"""
     anyone: bool = False
     """also who is not known: the view shows nothing of anybody, or checks a secret itself"""
     operators: bool = False
     """operators alone"""
     accounts: bool = False
     """only where there are accounts"""
-    people: bool = False
-    """no token: what would let a stolen token stay"""
 
     def role_for(self, request: HttpRequest) -> Role:
         """The role that a request needs."""
+        if self.reading is not None and request.method in READING:
+            return self.reading
         if self.role is not None:
             return self.role
         return Role.VIEWER if request.method in READING else Role.EDITOR

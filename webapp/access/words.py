@@ -5,6 +5,7 @@ from django.http import HttpRequest
 
 from webapp.access.identity import OFF
 from webapp.accounts.visitor import visitor_of
+from webapp.http.security_headers import has_secret_address
 from webapp.projects.access import Role
 
 
@@ -12,11 +13,12 @@ def rights(request: HttpRequest) -> dict[str, object]:
     """Context: with_accounts, visitor, may_edit and may_own (in the project of the page), is_operator."""
     visitor = visitor_of(request)
     passage = getattr(request, "passage", None)
+    may_anything = visitor.is_known and not has_secret_address(request)
     role = Role.OWNER if passage is None else passage.role
     return {
         "with_accounts": settings.ACCOUNTS != OFF,
         "visitor": visitor,
-        "may_edit": visitor.is_known and role >= Role.EDITOR,
-        "may_own": visitor.is_known and role >= Role.OWNER,
+        "may_edit": may_anything and role >= Role.EDITOR,
+        "may_own": may_anything and role >= Role.OWNER,
         "is_operator": visitor.may_everything,
     }

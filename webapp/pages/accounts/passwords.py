@@ -1,0 +1,82 @@
+"""Setting and changing passwords."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import views
+from django.contrib.auth.forms import PasswordResetForm
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse_lazy
+
+from webapp.access.identity import LOCAL
+from webapp.access.marks import AccessRule, ruled
+from webapp.accounts import audit
+from webapp.accounts.visitor import of_user
+from webapp.pages.accounts.log_in import NO_PASSWORDS, public
+
+NO_MAIL = "This installation sends no mail: ask an operator for a link that sets a new password."
+
+
+class _WithPasswords:
+    """Only where people log in by a password."""
+
+    def dispatch(self, request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
+        """Answer. Raises Http404 elsewhere."""
+        if settings.ACCOUNTS != LOCAL:
+            raise Http404(NO_PASSWORDS)
+        answer: HttpResponseBase = super().dispatch(request, *arguments, **named)  # type: ignore[misc]
+        return answer
+
+
+class ChangePassword(_WithPasswords, views.PasswordChangeView):
+    """One's own; other sessions of the user end."""
+
+    template_name = "accounts/change_password.html"
+    success_url = reverse_lazy("accounts:own")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Change it."""
+        messages.info(self.request, "Your password is changed. Your other sessions have ended.")
+        return super().form_valid(form)
+
+
+class SetPassword(_WithPasswords, views.PasswordResetConfirmView):
+    """What the link of an operator or of a mail opens."""
+
+    template_name = "accounts/set_password.html"
+    success_url = reverse_lazy("accounts:log-in")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Set it."""
+        answer = super().form_valid(form)
+        audit.note("set-password", request=self.request, visitor=of_user(form.user))
+        messages.info(self.request, "Your password is set. Log in with it.")
+        return answer
+
+
+class AskForMail(_WithPasswords, views.PasswordResetView):
+    """Sends a link to the address of a user; the answer is the same if there is none."""
+
+    template_name = "accounts/ask_for_mail.html"
+    email_template_name = "accounts/mail.txt"
+    subject_template_name = "accounts/mail_subject.txt"
+    form_class = PasswordResetForm
+    success_url = reverse_lazy("accounts:log-in")
+
+    def dispatch(self, request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
+        """Answer. Raises Http404 where no mail is sent."""
+        if not settings.SENDS_MAIL:
+            raise Http404(NO_MAIL)
+        return super().dispatch(request, *arguments, **named)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Send it."""
+        messages.info(self.request, "If a user has this address, a mail with a link is on its way.")
+        return super().form_valid(form)
+
+
+change_password = ruled(AccessRule(accounts=True))(ChangePassword.as_view())
+set_password = public(SetPassword.as_view())
+ask_for_mail = public(AskForMail.as_view())
