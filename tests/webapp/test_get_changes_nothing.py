@@ -33,7 +33,7 @@ from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
 from webapp.projects.models import Project
-from webapp.sharing.models import make_link
+from webapp.sharing.models import ShareLink, make_link
 from webapp.supervisor.parts import QUEUES
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -48,13 +48,19 @@ FILES_OF_A_CHILD = (
 """They may start a process, which writes the placed graph or draws the figure with limits, and ends with the answer."""
 NOT_MADE_HERE = (
     *("/simplest/", "/measurement.json", "/blocks.json"),
+    *("/accounts/", "/account/", "/users/", "/members/"),
     *(".device_map.json", ".split_spec.json", ".layers.json"),
 )
-"""what the rows below have no result for"""
+"""what the rows below have no result for, or what is not there without accounts"""
 READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
+SHOWN_BY = {
+    "comparison": "comparisons",
+    "table": "comparisons",
+    "plan.json": "plans",
+    **dict.fromkeys(("view.json", "status.json"), "graphs"),
+}
+"""part of an address below a link → what such a link shows; the others are of a run"""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
-STREAMED = {"policy": "policies/", "run": "runs/", "comparison": "comparisons/", "search": "plans/"}
-"""whose jobs have events → below which address"""
 
 
 class Rows(NamedTuple):
@@ -76,7 +82,9 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 
 ADDRESSES = sorted(
-    address for address in set(patterns(get_resolver())) - set(PROBES) if not address.endswith(FILES_OF_A_CHILD)
+    address
+    for address in set(patterns(get_resolver())) - set(PROBES)
+    if not address.endswith(FILES_OF_A_CHILD) and not address.startswith("admin/")
 )
 
 
@@ -169,7 +177,10 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
         "calibration_id": Calibration.objects.create().id,
         "search_id": searched(real_graph, is_done=False).id,
     }
-    tokens = {"runs": make_link(run), "comparisons": make_link(comparison)}
+    search = PlanSearch.objects.get(id=ended["search_id"])
+    shown = {"runs": run, "comparisons": comparison, "graphs": real_graph, "plans": search}
+    tokens = {name: make_link(row) for name, row in shown.items()}
+    ShareLink.objects.update(last_used_at=timezone.now())  # a link notes its use once a minute
     for queue in QUEUES:
         broker.messages(queue)
     return Rows(ended, waiting, tokens)
@@ -194,15 +205,14 @@ def searched(graph: Graph, *, is_done: bool) -> PlanSearch:
 
 def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, str]) -> Iterator[str]:
     """`pattern` with each value that its placeholders may have."""
-    of_comparison = any(word in pattern for word in ("comparison", "table"))
+    of_what = next((name for word, name in SHOWN_BY.items() if word in pattern), "runs")
     values = {name: [str(value)] for name, value in ids.items()}
-    job = next((f"{kind}_id" for kind in STREAMED if pattern.startswith(STREAMED[kind])), "")
     values |= {
-        "job_id": values.get(job, []),
-        "token": [tokens["comparisons" if of_comparison else "runs"]],
+        "token": [tokens[of_what]],
         "seq": ["1"],
         "of": ["ops", "groups"],
         "number": ["0"],
+        **dict.fromkeys(("session_number", "user_id", "token_id", "uidb64"), [str(uuid.UUID(int=1))]),
         "entry": ["js/pages/run-page"],
         "names": ["base"],
         "name": names_of(pattern),

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.db.models import Q
 from django.utils import timezone
 
 from webapp.accounts.models import TOKEN_PREFIX, ApiToken, digest_of
@@ -26,5 +25,5 @@ def token_of(text: str) -> ApiToken | None:
 def note_use(token: ApiToken) -> None:
     """Note that it was used now."""
     now = timezone.now()
-    earlier = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
-    ApiToken.objects.filter(earlier, id=token.id).update(last_used_at=now)
+    if token.last_used_at is None or token.last_used_at < now - USE_IS_NOTED_EVERY:
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)

@@ -3,10 +3,12 @@
 import hashlib
 import secrets
 import uuid
-from typing import ClassVar
+from datetime import datetime, timedelta
+from typing import ClassVar, TypeAlias
 
 from django.db import models, transaction
 from django.http import Http404
+from django.utils import timezone
 
 from engine import api
 from webapp.comparisons.models import Comparison
@@ -17,11 +19,17 @@ from webapp.runs.models import Run
 
 TOKEN_BYTES = 32
 MOST_LINKS = 50
-"""of a run or a comparison"""
+"""of one page"""
+USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+
+Shared: TypeAlias = Run | Comparison | Graph | PlanSearch
+COLUMNS: dict[type[Shared], str] = {Run: "run", Comparison: "comparison", Graph: "graph", PlanSearch: "search"}
+"""what links show → the column"""
 
 
 class ShareLink(Deletable):
-    """A link that shows one run or one comparison, and changes nothing.
+    """A link that shows one run, comparison, graph or search for plans, and changes nothing.
 
     The database has only the SHA-256 of its token, so that neither a leak of the database nor a backup opens anything;
     the link itself is shown once, when it is made. A link is revoked by deleting it.
@@ -61,27 +69,48 @@ class ShareLink(Deletable):
     def __str__(self) -> str:
         return f"link {self.id}"
 
+    @property
+    def target(self) -> Shared:
+        """What it shows."""
+        found: Shared = next(filter(None, (getattr(self, column) for column in COLUMNS.values())))
+        return found
 
-def make_link(target: Run | Comparison) -> str:
-    """Store a new link and return its token, which is stored nowhere. Raises LimitError."""
+    @property
+    def has_expired(self) -> bool:
+        """Whether it opens nothing any more."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+def make_link(target: Shared, expires_at: datetime | None = None) -> str:
+    """Store a new link, which opens nothing from `expires_at` on, and return its token, which is stored nowhere.
+
+    Raises LimitError.
+    """
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    key = "run" if isinstance(target, Run) else "comparison"
     with transaction.atomic():
         if not type(target).objects.select_for_update().filter(id=target.id).exists():
             raise Http404("It has been deleted meanwhile.")
         if target.share_links.count() >= MOST_LINKS:
             raise api.LimitError(f"{MOST_LINKS} links to one page", allowed="fewer: revoke one that is not used")
-        ShareLink.objects.create(digest=digest_of(token), **{key: target})
+        ShareLink.objects.create(digest=digest_of(token), expires_at=expires_at, **{COLUMNS[type(target)]: target})
     return token
 
 
 def link_of(token: str) -> ShareLink | None:
-    """The link with this token; None for an unknown or revoked one.
+    """The link with this token; None for an unknown, revoked or expired one.
 
     The time that this takes reveals nothing about stored tokens: what is looked up is a digest, which a caller cannot
     choose.
     """
-    return ShareLink.objects.select_related("run", "comparison").filter(digest=digest_of(token)).first()
+    link = ShareLink.objects.select_related(*COLUMNS.values()).filter(digest=digest_of(token)).first()
+    return None if link is None or link.has_expired else link
+
+
+def note_use(link: ShareLink) -> None:
+    """Note that it was used now; at most once a minute, since a page asks many times."""
+    now = timezone.now()
+    if link.last_used_at is None or link.last_used_at < now - USE_IS_NOTED_EVERY:
+        ShareLink.objects.filter(id=link.id).update(last_used_at=now)
 
 
 def digest_of(token: str) -> str:

@@ -10,10 +10,12 @@ import { Store } from "../run/store.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { hasEnded } from "../jobs/job-state.js";
+import { tendMenus } from "../ui/menu.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
 import { enhanceRunForm } from "../forms/run-form.js";
 import { getJson, showFailure } from "../ui/server.js";
+import { shareLinks } from "../ui/share.js";
 import { TimeLeft } from "../ui/time-left.js";
 import { stageWords, statusWords, WAITING } from "../jobs/words.js";
 
@@ -96,6 +98,8 @@ function followFieldLinks() {
 
 const root = find(document, "[data-page=graph]", HTMLElement);
 fillNumbers(document);
+shareLinks(document);
+tendMenus(document);
 followFieldLinks();
 if (root.dataset.status === "ready") {
   for (const form of document.querySelectorAll("form[data-run-form]")) {

@@ -11,7 +11,9 @@ import { find, setAttributes, setText } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
 import { counted, formatCount } from "../ui/format.js";
 import { renewPart } from "../ui/page-part.js";
+import { tendMenus } from "../ui/menu.js";
 import { fillNumbers } from "../ui/page-numbers.js";
+import { shareLinks } from "../ui/share.js";
 
 /** @typedef {import("../jobs/plan-state.js").ToldPlan} ToldPlan */
 
@@ -80,6 +82,7 @@ class PlanPage {
       for (const name of PARTS) {
         await renewPart(name);
       }
+      shareLinks(document); // the menu is a new one
       this.#announcer = null;
       this.#show();
     } catch {
@@ -138,5 +141,7 @@ function untold(plans) {
 }
 
 fillNumbers(document);
+shareLinks(document);
+tendMenus(document);
 watchDownloads(document);
 new PlanPage(find(document, "[data-page=plans]", HTMLElement), JSON.parse(find(document, "#plan", HTMLScriptElement).text)).start();

@@ -57,6 +57,19 @@ def graph_page(
     begin_form: BeginForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
+    """The page of `graph_context`, with the errors of its forms."""
+    context = graph_context(request, graph, run_form, again_form, profile_form, begin_form)
+    return render(request, "graphs/detail.html", context, status=status)
+
+
+def graph_context(
+    request: HttpRequest,
+    graph: Graph,
+    run_form: RunForm | None = None,
+    again_form: AgainForm | None = None,
+    profile_form: ConsentForm | None = None,
+    begin_form: BeginForm | None = None,
+) -> dict[str, Any]:
     """Context: graph, newest and earlier (readings of its file), project, progress, lines (a page of runs),
     has_methods, upload_limit_bytes; the forms run_form (as the run in the
     address, whose policy may be the lost_policy), begin_form, again_form, profile_form; profiles, measurements,
@@ -67,7 +80,7 @@ def graph_page(
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     again = run_in_address(graph, request)
     tables = tables_of(summary, again_form.id_for_trips)
-    context = {
+    return {
         "graph": graph,
         "project": graph.project,
         "summary": graph.summary,
@@ -99,4 +112,3 @@ def graph_page(
         ).exists(),
         "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), graph.plan_searches.all(), request),
     }
-    return render(request, "graphs/detail.html", context, status=status)

@@ -1,4 +1,4 @@
-"""What a secret link opens: one run or one comparison with its data, read-only, and nothing else.
+"""What a secret link opens: one run, comparison, graph or search for plans with its data, read-only, and nothing else.
 
 The addresses below the link are those of the page itself: the same views answer, for the one row that the token names.
 """
@@ -15,19 +15,25 @@ from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
 from webapp.access.marks import open_to_anyone
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.state import ComparisonEvents
+from webapp.graphs.models import Graph
 from webapp.http.handler import DATA, in_threads
-from webapp.jobs.stream import JobEvents, Source, read
+from webapp.jobs.stream import JobEvents, JobStages, Source, read
 from webapp.pages.comparisons.page import comparison_or_404, context_of
 from webapp.pages.events import event_stream, events_page
 from webapp.pages.explorer.views import BaseKind, base_of
+from webapp.pages.graphs.page import graph_context, graph_or_404
+from webapp.pages.plans.page import context_of as context_of_search
+from webapp.pages.plans.page import search_or_404
 from webapp.pages.runs.page import run_context, run_or_404
+from webapp.plans.models import PlanSearch
 from webapp.runs.models import Run
-from webapp.sharing.models import ShareLink, link_of
+from webapp.sharing.models import ShareLink, link_of, note_use
 
 View: TypeAlias = Callable[..., HttpResponseBase]
 
-NO_LINK = "This link does not open anything: it is incomplete, or it has been revoked, or what it showed was deleted."
+NO_LINK = "This link does not open anything: it is incomplete, it has expired or was revoked, or its page was deleted."
 
 
 def link_or_404(token: str) -> ShareLink:
@@ -38,16 +44,30 @@ def link_or_404(token: str) -> ShareLink:
     return link
 
 
-def of_run(view: View) -> View:
-    """The view of a run's data, for the run of a link."""
+def ids_of(link: ShareLink) -> dict[str, Any]:
+    """The ids of what it shows, by their names in addresses: of a run also that of its graph."""
+    match link.target:
+        case Run() as run:
+            return {"run_id": run.id, "graph_id": run.graph_id}
+        case Comparison() as comparison:
+            return {"comparison_id": comparison.id}
+        case Graph() as graph:
+            return {"graph_id": graph.id}
+        case PlanSearch() as search:
+            return {"search_id": search.id}
+
+
+def below(**views: View) -> View:
+    """The view of a link's data: of `views`, id → view, the first one whose id the link has."""
 
     @open_to_anyone
-    @wraps(view)
+    @wraps(next(iter(views.values())))
     def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
-        link = link_or_404(token)
-        if link.run_id is None or _names_another_row(request):
+        ids = ids_of(link_or_404(token))
+        name = next((name for name in views if name in ids), None)
+        if name is None or _names_another_row(request):
             raise Http404(NO_LINK)
-        return view(request, run_id=link.run_id, **more)
+        return views[name](request, **{name: ids[name]}, **more)
 
     return shared
 
@@ -58,49 +78,29 @@ def _names_another_row(request: HttpRequest) -> bool:
     return base is not None and base[0] not in (BaseKind.EVENT, BaseKind.SIMPLEST)
 
 
-def of_graph(view: View) -> View:
-    """The view of a graph's data, for the graph of the run of a link."""
-
-    @open_to_anyone
-    @wraps(view)
-    def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
-        link = link_or_404(token)
-        if link.run is None:
-            raise Http404(NO_LINK)
-        return view(request, graph_id=link.run.graph_id, **more)
-
-    return shared
-
-
-def of_comparison(view: View) -> View:
-    """The view of a comparison's data, for the comparison of a link."""
-
-    @open_to_anyone
-    @wraps(view)
-    def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
-        link = link_or_404(token)
-        if link.comparison_id is None:
-            raise Http404(NO_LINK)
-        return view(request, comparison_id=link.comparison_id, **more)
-
-    return shared
-
-
 @open_to_anyone
 @require_safe
 @never_cache
 def page(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The page of the run or the comparison, without what changes anything and without links to other pages."""
+    """The page, without what changes anything and without links to other pages."""
     link = link_or_404(token)
-    if link.run_id is not None:
-        context = run_context(run_or_404(link.run_id))
-        context["run_json"] = _without_names(context["run_json"])
-        template = "runs/detail.html"
-    else:
-        assert link.comparison_id is not None
-        context = context_of(comparison_or_404(link.comparison_id))
-        template = "comparisons/detail.html"
+    note_use(link)
+    template, context = _page_of(request, link)
     return render(request, template, {**context, "is_shared": True})
+
+
+def _page_of(request: HttpRequest, link: ShareLink) -> tuple[str, dict[str, Any]]:
+    """Template and context of what the link shows. Raises Http404."""
+    match link.target:
+        case Run(id=row_id):
+            context = run_context(run_or_404(row_id))
+            return "runs/detail.html", {**context, "run_json": _without_names(context["run_json"])}
+        case Comparison(id=row_id):
+            return "comparisons/detail.html", context_of(comparison_or_404(row_id))
+        case Graph(id=row_id):
+            return "graphs/detail.html", graph_context(request, graph_or_404(row_id))
+        case PlanSearch(id=row_id):
+            return "plans/detail.html", context_of_search(search_or_404(row_id))
 
 
 @open_to_anyone
@@ -119,11 +119,15 @@ async def stream(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _source_of(token: str) -> Source:
-    link = link_or_404(token)
-    if link.run_id is not None:
-        return JobEvents(Run, link.run_id, "run")
-    assert link.comparison_id is not None
-    return ComparisonEvents(link.comparison_id)
+    match link_or_404(token).target:
+        case Run(id=row_id):
+            return JobEvents(Run, row_id, "run")
+        case Comparison(id=row_id):
+            return ComparisonEvents(row_id)
+        case Graph(id=row_id):
+            return JobStages(Graph, row_id, "graph")
+        case PlanSearch(id=row_id):
+            return JobEvents(PlanSearch, row_id, "search for plans")
 
 
 def _without_names(run_json: object) -> dict[str, api.Json]:
