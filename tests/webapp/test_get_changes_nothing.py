@@ -33,6 +33,7 @@ from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
 from webapp.projects.models import Project
+from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, make_link
 from webapp.supervisor.parts import QUEUES
 
@@ -178,7 +179,12 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
         "search_id": searched(real_graph, is_done=False).id,
     }
     search = PlanSearch.objects.get(id=ended["search_id"])
-    shown = {"runs": run, "comparisons": comparison, "graphs": real_graph, "plans": search}
+    shown: dict[str, Run | Comparison | Graph | PlanSearch] = {
+        "runs": run,
+        "comparisons": comparison,
+        "graphs": real_graph,
+        "plans": search,
+    }
     tokens = {name: make_link(row) for name, row in shown.items()}
     ShareLink.objects.update(last_used_at=timezone.now())  # a link notes its use once a minute
     for queue in QUEUES:
@@ -212,7 +218,7 @@ def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, s
         "seq": ["1"],
         "of": ["ops", "groups"],
         "number": ["0"],
-        **dict.fromkeys(("session_number", "user_id", "token_id", "uidb64"), [str(uuid.UUID(int=1))]),
+        **{key: [str(uuid.UUID(int=1))] for key in ("session_number", "user_id", "token_id", "uidb64")},
         "entry": ["js/pages/run-page"],
         "names": ["base"],
         "name": names_of(pattern),
