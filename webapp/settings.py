@@ -4,6 +4,7 @@ DATABASE_URL and REDIS_URL replace the embedded database and Redis by others.
 """
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -123,6 +124,7 @@ INSTALLED_APPS = [
     "webapp.plans.apps.PlansConfig",
     "webapp.measuring.apps.MeasuringConfig",
     "webapp.backups.apps.BackupsConfig",
+    "webapp.api.apps.ApiConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -217,8 +219,9 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024**2
 DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_LIMIT_BYTES
 DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
+_NINJA = Path(find_spec("ninja").submodule_search_locations[0])  # type: ignore[union-attr,index]  # a package
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_FOLDER / "frontend"]
+STATICFILES_DIRS = [BASE_FOLDER / "frontend", ("swagger", _NINJA / "static" / "ninja")]
 STATICFILES_FINDERS = [
     "webapp.http.static_files.FrontendFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",  # those of Django's admin

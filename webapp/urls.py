@@ -2,7 +2,9 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
+from webapp.api.server import patterns
 from webapp.pages.health import live, ready
 from webapp.pages.states import states
 
@@ -11,6 +13,8 @@ urlpatterns = [
     path("health/ready", ready, name="ready"),
     path("health/live", live, name="live"),
     path("states.json", states, name="states"),
+    path("api/v1/", RedirectView.as_view(pattern_name="api:openapi-view"), name="api"),
+    path("api/v1/", patterns),
     path("", include("webapp.pages.packs.urls")),
     path("", include("webapp.pages.home.urls")),
     path("", include("webapp.pages.projects.urls")),

@@ -12,7 +12,8 @@ from tests.borders.python_source import PythonSource
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.supervisor",),
     ("webapp.asgi", "webapp.celery", "webapp.settings", "webapp.apps", "webapp.checks", "webapp.urls"),
-    ("webapp.pages", "webapp.api"),
+    ("webapp.api",),
+    ("webapp.pages",),
     ("webapp.access",),
     ("webapp.http",),
     ("webapp.example",),

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from webapp.graphs.models import Graph
+from webapp.jobs import deletion
 
 WORK = ("runs", "comparisons", "plan_searches", "profiles", "measurements")
 """what is made with a reading, and shows it"""
@@ -47,3 +48,10 @@ def earlier_readings(graph: Graph) -> list[Graph]:
 def is_in_use(graph: Graph) -> bool:
     """Whether anything has been made with this reading."""
     return any(getattr(graph, name).exists() for name in WORK)
+
+
+def delete_with_readings(graph: Graph) -> None:
+    """Delete it, and the earlier readings that nothing uses: one of them would come back in its place."""
+    unused = [earlier for earlier in earlier_readings(graph) if not is_in_use(earlier)]
+    for row in (graph, *unused):
+        deletion.delete(row)

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from engine import api
+from webapp.http.api_errors import api_error, is_api
 from webapp.http.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
 from webapp.http.upload_places import BUSY, UploadPlaces
 
@@ -111,7 +112,9 @@ def _too_large(limit_bytes: int) -> str:
 async def _refuse(
     scope: Scope, send: Send, status: HTTPStatus, sentence: str, *more_headers: tuple[bytes, bytes]
 ) -> None:
-    if any(b"application/json" in value for value in _headers(scope, b"accept")):
+    if is_api(scope["path"]):
+        content_type, body = b"application/json", json.dumps(api_error(status, {"": [sentence]})).encode()
+    elif any(b"application/json" in value for value in _headers(scope, b"accept")):
         content_type, body = b"application/json", json.dumps({"errors": {"file": [sentence]}}).encode()
     else:
         content_type, body = b"text/plain; charset=utf-8", sentence.encode()

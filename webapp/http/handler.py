@@ -113,9 +113,11 @@ def _kind_of(request: HttpRequest) -> str:
     """Which threads answer it."""
     usual = PAGES if request.method in ("GET", "HEAD") else WAITING
     try:
-        return getattr(resolve(request.path_info).func, "threads", usual)
+        view = resolve(request.path_info).func
     except Http404:
         return usual
+    operation = getattr(view, "operations", {}).get(request.method, view)  # a view of the API has one for each method
+    return str(getattr(operation, "threads", usual))
 
 
 async def _copy(receive: Receive, body: IO[bytes]) -> None:

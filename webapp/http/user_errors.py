@@ -18,6 +18,7 @@ from django.utils.deprecation import MiddlewareMixin
 from engine import api
 from webapp.capacity import BusyError
 from webapp.form_errors import form_errors, shorten_refused_values
+from webapp.http.api_errors import api_error, is_api
 from webapp.http.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
 from webapp.http.security_headers import has_secret_address
 from webapp.option_words import with_fields
@@ -47,6 +48,8 @@ def wants_json(request: HttpRequest) -> bool:
 
 def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpResponse:
     """The sentences as JSON, or as a page of their own, which below a secret link leads to no other page."""
+    if is_api(request.path):
+        return JsonResponse(api_error(status, errors), status=status)
     if wants_json(request):
         return JsonResponse({"errors": {field: list(sentences) for field, sentences in errors.items()}}, status=status)
     sentences = [sentence for group in errors.values() for sentence in group]

@@ -1,10 +1,11 @@
 """Renames a row: the name's form, and the answer to it."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 
 from webapp.form_errors import form_errors
 from webapp.http.user_errors import error_answer
@@ -19,7 +20,7 @@ class NameForm(forms.Form):
 
     name = forms.CharField(label="New name", max_length=LONGEST_NAME)
 
-    def __init__(self, data: QueryDict, *, may_be_empty: bool) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, may_be_empty: bool) -> None:
         super().__init__(data)
         self.fields["name"].required = not may_be_empty
 
@@ -32,6 +33,11 @@ def rename(request: HttpRequest, row: Deletable, page: HttpResponse, *, may_be_e
     form = NameForm(request.POST, may_be_empty=may_be_empty)
     if not form.is_valid():
         return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    changes: dict[str, Any] = {"name": form.cleaned_data["name"], **(CHANGED if isinstance(row, Job) else {})}
-    type(row).objects.filter(pk=row.pk).update(**changes)
+    store_name(row, form.cleaned_data["name"])
     return page
+
+
+def store_name(row: Deletable, name: str) -> None:
+    """Store the name of a valid form."""
+    changes: dict[str, Any] = {"name": name, **(CHANGED if isinstance(row, Job) else {})}
+    type(row).objects.filter(pk=row.pk).update(**changes)

@@ -26,15 +26,17 @@ async def upload_limit_bytes(path: str) -> int | None:
         match = resolve(path)
     except Resolver404:
         return None
-    if match.view_name == "policies:upload":
+    operation = getattr(match.func, "operations", {}).get("POST")  # of the API
+    name = match.view_name if operation is None else f"api:{operation.__name__}"
+    if name in ("policies:upload", "api:upload_policy"):
         return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
-    if match.view_name == "placements:upload":
+    if name == "placements:upload":
         return MOST_PLACEMENT_BYTES + FORM_AROUND_FILE_BYTES
-    if match.view_name == "graphs:upload-first":
+    if name == "graphs:upload-first":
         return int(settings.UPLOAD_LIMIT_BYTES) + FORM_AROUND_FILE_BYTES
-    if match.view_name == "graphs:upload":
+    if name in ("graphs:upload", "api:upload_graph"):
         rows: QuerySet[Any] = Project.objects.filter(id=match.kwargs["project_id"])
-    elif match.view_name == "graphs:again":
+    elif name in ("graphs:again", "api:read_graph_again"):
         rows = Graph.objects.filter(id=match.kwargs["graph_id"])
     else:
         return None

@@ -16,10 +16,9 @@ from webapp.graphs.forms import AgainForm, BeginForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.prepared import view_text_of
-from webapp.graphs.readings import earlier_readings, is_in_use, newest_reading
+from webapp.graphs.readings import delete_with_readings, is_in_use, newest_reading
 from webapp.graphs.uploads import accept_sample, accept_upload, begin_reading, read_again
 from webapp.http.user_errors import conflict, refused_form, status_of
-from webapp.jobs import deletion
 from webapp.pages.deleting import deletion_page
 from webapp.pages.disk_bytes import of_all
 from webapp.pages.graphs.page import graph_or_404, graph_page
@@ -148,7 +147,5 @@ def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         disk_bytes = of_all(Graph.objects.filter(id=graph_id), graph.runs.all(), graph.plan_searches.all())
         back = reverse("graphs:detail", args=[graph_id])
         return deletion_page(request, graph, graph.name, back, disk_bytes=disk_bytes)
-    unused = [earlier for earlier in earlier_readings(graph) if not is_in_use(earlier)]
-    for row in (graph, *unused):  # an earlier reading that nothing uses would come back in its place
-        deletion.delete(row)
+    delete_with_readings(graph)
     return redirect("projects:detail", project_id=graph.project_id)

@@ -30,6 +30,12 @@ def run_or_404(run_id: uuid.UUID | str) -> Run:
 def run_to_json(run: Run) -> dict[str, object]:
     """The run for scripts: its request, its state, and the addresses of the rest."""
     summary = run.graph.summary
+    groups = summary["groups"] if isinstance(summary, dict) else None
+    return {**run_fields(run), "result": result_of(run), "groups": groups, "urls": _urls(run)}
+
+
+def run_fields(run: Run) -> dict[str, object]:
+    """Its request and its state, which lists show too."""
     return {
         "id": str(run.id),
         "status": run.status,
@@ -46,10 +52,8 @@ def run_to_json(run: Run) -> dict[str, object]:
         "prefer": run.prefer,
         **({} if run.stream is None else {"stream": run.stream}),
         **({"constraints": run.constraints} if run.constraints else {}),
-        "result": result_of(run),
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
-        "groups": summary["groups"] if isinstance(summary, dict) else None,
         "last_seq": run.last_seq,
         **({"kept_events": run.kept_events} if run.is_thinned else {}),
         **({"name": run.name} if run.name else {}),
@@ -58,7 +62,6 @@ def run_to_json(run: Run) -> dict[str, object]:
         "created_at": run.created_at,
         "started_at": run.started_at,
         "finished_at": run.finished_at,
-        "urls": _urls(run),
     }
 
 
