@@ -77,6 +77,11 @@ TRUSTED_PROXIES = environment.names("PLACETO_TRUSTED_PROXIES", ())
 PROXY_USER_HEADER = environment.text("PLACETO_PROXY_USER_HEADER", "Remote-User")
 """The header in which such a proxy names the user, with `proxy`."""
 
+API_REQUESTS_PER_MINUTE = environment.integer(
+    "PLACETO_API_REQUESTS_PER_MINUTE", 0 if ACCOUNTS == "off" else 600, lowest=0, highest=1_000_000
+)
+"""How often a token, a user or an address may ask the API in a minute; 0: as often as they like."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
@@ -116,6 +121,7 @@ INSTALLED_APPS = [
     "webapp.jobs.apps.JobsConfig",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",
+    "webapp.uploads.apps.UploadsConfig",
     "webapp.policies.apps.PoliciesConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.placements.apps.PlacementsConfig",
@@ -277,6 +283,9 @@ CHORES = (
     "webapp.measuring.orphan_files.remove_orphan_profiles",
     "webapp.measuring.orphan_files.remove_orphan_rounds",
     "webapp.policies.family_cache.remove_unused_family_files",
+    "webapp.uploads.receiving.remove_expired_uploads",
+    "webapp.uploads.orphan_files.remove_orphan_uploads",
+    "webapp.api.kept_answers.remove_old_answers",
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
 

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from webapp.access.marks import open_to_anyone
 from webapp.api.server import patterns
 from webapp.pages.health import live, ready
 from webapp.pages.states import states
@@ -13,7 +14,7 @@ urlpatterns = [
     path("health/ready", ready, name="ready"),
     path("health/live", live, name="live"),
     path("states.json", states, name="states"),
-    path("api/v1/", RedirectView.as_view(pattern_name="api:openapi-view"), name="api"),
+    path("api/v1/", open_to_anyone(RedirectView.as_view(pattern_name="api:openapi-view")), name="api"),
     path("api/v1/", patterns),
     path("", include("webapp.pages.packs.urls")),
     path("", include("webapp.pages.home.urls")),

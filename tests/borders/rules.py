@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.comparisons", "webapp.placements", "webapp.plans", "webapp.measuring"),
     ("webapp.runs",),
     ("webapp.policies",),
+    ("webapp.uploads",),
     ("webapp.graphs",),
     ("webapp.projects",),
     ("webapp.jobs",),

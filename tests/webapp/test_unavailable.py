@@ -158,7 +158,7 @@ def test_a_database_that_is_away_leaves_the_answer_to_the_view(monkeypatch: pyte
 
     monkeypatch.setattr("django.db.models.query.QuerySet.aexists", fail)
     path = "/projects/00000000-0000-0000-0000-000000000000/graphs/"
-    limit_bytes = asyncio.run(upload_limit_bytes(path))
+    limit_bytes = asyncio.run(upload_limit_bytes("POST", path))
     assert limit_bytes is not None and limit_bytes > settings.UPLOAD_LIMIT_BYTES
 
 

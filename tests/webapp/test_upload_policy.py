@@ -167,10 +167,10 @@ def test_the_page_comes_again_with_the_sentence(client: Client) -> None:
 def test_a_body_that_is_too_large_is_refused_before_it_is_spooled() -> None:
     from asgiref.sync import async_to_sync
 
-    limit_bytes = async_to_sync(upload_limit_bytes)("/policies/upload/")
+    limit_bytes = async_to_sync(upload_limit_bytes)("POST", "/policies/upload/")
     assert limit_bytes is not None
     assert api.MOST_POLICY_BYTES < limit_bytes <= api.MOST_POLICY_BYTES + 2**20
-    assert async_to_sync(upload_limit_bytes)("/policies/train/") is None
+    assert async_to_sync(upload_limit_bytes)("POST", "/policies/train/") is None
 
 
 def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run: Run) -> None:

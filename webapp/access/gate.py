@@ -22,6 +22,7 @@ from webapp.accounts import audit
 from webapp.accounts.addresses import is_from_this_machine
 from webapp.accounts.models import TokenScope
 from webapp.accounts.visitor import Visitor, acting_as, of_user, visitor_of
+from webapp.http.operations import name_of, operation_of
 from webapp.http.user_errors import error_answer, wants_json
 from webapp.projects.access import Role, role_in
 
@@ -126,18 +127,9 @@ def rule_of(request: HttpRequest, view: Callable[..., Any]) -> AccessRule:
     other = OF_OTHERS.get(match.view_name)
     if other is not None:
         return other
-    rule = getattr(_operation(request, view), "access", USUAL)
+    rule = getattr(operation_of(view, request.method), "access", USUAL)
     assert isinstance(rule, AccessRule)
     return rule
-
-
-def _operation(request: HttpRequest, view: Callable[..., Any]) -> Callable[..., Any]:
-    """The function behind `view`: the API's views are one for all methods of an address."""
-    for operation in getattr(getattr(view, "__self__", None), "operations", ()):
-        if request.method in operation.methods:
-            found: Callable[..., Any] = operation.view_func
-            return found
-    return view
 
 
 def _visible(visitor: Visitor, name: str, row_id: object) -> Named:
@@ -196,7 +188,7 @@ def _log(request: HttpRequest) -> None:
     if passage is None or match is None or passage.rule.anyone or passage.rule.role_for(request) <= Role.VIEWER:
         return
     row = passage.named[-1] if passage.named else None
-    action = match.view_name or f"{request.method} {re.sub('<[^>]*>', '…', match.route)}"
+    action = name_of(match, request.method) or f"{request.method} {re.sub('<[^>]*>', '…', match.route)}"
     audit.note(
         action[:80],
         request=request,

@@ -16,6 +16,7 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink
+from webapp.uploads.models import PartialUpload
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ KINDS: Mapping[str, Kind] = {
     "placement_id": Kind(Placement, "placement", ("graph__project_id",)),
     "measurement_id": Kind(StepMeasurement, "measurement", ("graph__project_id",)),
     "profile_id": Kind(Profile, "measurement", ("graph__project_id",)),
+    "upload_id": Kind(PartialUpload, "upload", ("project_id",)),
     "calibration_id": Kind(Calibration, "calibration"),
     "link_id": Kind(
         ShareLink,

@@ -1,7 +1,7 @@
 """What operations answer: the schema of errors, rows that were made, and what of documents is no JSON."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -30,6 +30,14 @@ class ErrorOut(BaseModel):
     """The answer to every request that fails."""
 
     error: ErrorWords
+
+
+Out = TypeVar("Out", bound=BaseModel)
+
+
+def out_of(schema: type[Out], row: object, **more: Any) -> Out:
+    """The answer of a row: its columns by the names of the schema, and what `more` says."""
+    return schema(**{name: getattr(row, name) for name in schema.model_fields if name not in more}, **more)
 
 
 def begun(response: HttpResponse, operation: str, row_id: object, out: Any, status: int = ACCEPTED) -> Status[Any]:

@@ -68,12 +68,21 @@ def _described(field: forms.Field, *, is_required: bool) -> tuple[Any, Any]:
     return kind | None, Field(None, description=words, json_schema_extra=known)
 
 
-def filled(make: Callable[..., FormType], body: BaseModel, **options: Any) -> FormType:
+def filled(
+    make: Callable[..., FormType],
+    body: BaseModel,
+    more: Mapping[str, Any] | None = None,
+    *,
+    left_out: Collection[str] = (),
+    **options: Any,
+) -> FormType:
     """The valid form with the given fields; the others are as its page first shows them. Raises RefusedError.
 
-    `make`: the form's class, or what makes one; `options` are its arguments beside the data.
+    `make`: the form's class, or what makes one; `options` are its arguments beside the data. `more` are fields beside
+    those of the body, of which some are `left_out`.
     """
-    form = make(data_of(make(**options), body.model_dump(exclude_unset=True)), **options)
+    given = body.model_dump(exclude_unset=True, exclude={*left_out}) | {**(more or {})}
+    form = make(data=data_of(make(**options), given), **options)
     if not form.is_valid():
         raise refused(form)
     return form

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -15,15 +16,18 @@ from webapp.http.user_errors import error_answer, not_found, status_of, unavaila
 from webapp.option_words import with_fields
 
 NOT_JSON = "The body is no JSON that this server takes; allowed: JSON in UTF-8 without NaN and half characters."
+TOO_MANY = "Too many requests; allowed: {:,} a minute. The header Retry-After says when to go on."
 LONGEST_FIELD = 60
 
 
 class RefusedError(Exception):
-    """A request that is answered by an error: its status, and field → sentences."""
+    """A request that is answered by an error: its status, field → sentences, and further headers."""
 
-    def __init__(self, status: HTTPStatus, errors: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, status: HTTPStatus, errors: Mapping[str, Sequence[str]], headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(status, errors)
-        self.status, self.errors = status, errors
+        self.status, self.errors, self.headers = status, errors, headers or {}
 
 
 def conflict(sentence: str) -> RefusedError:
@@ -59,7 +63,10 @@ def answer_mistakes(server: NinjaAPI) -> None:
 
 
 def _refusal(request: HttpRequest, refusal: Any) -> HttpResponse:
-    return error_answer(request, refusal.status, refusal.errors)
+    answer = error_answer(request, refusal.status, refusal.errors)
+    for name, value in refusal.headers.items():
+        answer[name] = value
+    return answer
 
 
 def _nothing(request: HttpRequest, error: Any) -> HttpResponse:
@@ -73,7 +80,8 @@ def _placeto_error(request: HttpRequest, error: Any) -> HttpResponse:
 def _http_error(request: HttpRequest, error: Any) -> HttpResponse:
     if error.status_code == HTTPStatus.BAD_REQUEST:
         return _refusal(request, not_json())
-    return error_answer(request, error.status_code, {"": [error.message]})
+    sentence = TOO_MANY if error.status_code == HTTPStatus.TOO_MANY_REQUESTS else error.message
+    return error_answer(request, error.status_code, {"": [sentence.format(settings.API_REQUESTS_PER_MINUTE)]})
 
 
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:

@@ -5,11 +5,23 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 
 from engine import api
-from webapp.api.callers import require_own_site
+from webapp.access.marks import open_to_anyone
 from webapp.api.description import described
 from webapp.api.documentation import OwnPage
 from webapp.api.json_bodies import StrictJsonParser
-from webapp.api.operations import graphs, here, projects, runs
+from webapp.api.operations import (
+    comparisons,
+    graphs,
+    here,
+    measuring,
+    plans,
+    policies,
+    projects,
+    runs,
+    sessions,
+    uploads,
+)
+from webapp.api.rates import RateAMinute
 from webapp.api.refusals import answer_mistakes
 
 WORDS = "Everything that a person can do on the pages. docs/api.md says how a script begins."
@@ -32,12 +44,13 @@ server = PlacetoApi(
     version=api.VERSION,
     description=WORDS,
     urls_namespace="api",
-    auth=require_own_site,
+    throttle=RateAMinute(),
     parser=StrictJsonParser(),
     docs=OwnPage(),
+    docs_decorator=open_to_anyone,
 )
 answer_mistakes(server)
-for module in (here, projects, graphs, runs):
+for module in (here, projects, uploads, graphs, runs, sessions, comparisons, plans, policies, measuring):
     server.add_router("", module.router)
 
 patterns: tuple[list[URLResolver | URLPattern], str, str] = server.urls

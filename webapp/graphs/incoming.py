@@ -5,6 +5,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -55,6 +56,22 @@ class IncomingFile(BytesFile):
         with suppress(OSError):  # on a full disk, of the last bytes
             self._writer.close()
         self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that is on the disk already, and may become a graph's."""
+
+    name: str
+    path: Path
+    size: int
+    content_hash: str
+    """SHA-256, as hexadecimal digits"""
+
+    def move_to(self, path: Path) -> None:
+        """Move it to `path`."""
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        self.path.replace(path)
 
 
 class IncomingFileHandler(FileUploadHandler):

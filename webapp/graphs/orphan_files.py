@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from webapp.graphs.models import Graph
-from webapp.jobs.job import Job
+from webapp.jobs.deletion import Deletable
 
 SECONDS_BETWEEN_LOOKS = 3600.0
 """an upload or a sample is stored in less time"""
@@ -38,9 +38,9 @@ def unknown_files() -> Iterator[Path]:
     yield from files_without_rows("graphs", Graph)
 
 
-def files_without_rows(folder: str, model: type[Job]) -> Iterator[Path]:
+def files_without_rows(folder: str, model: type[Deletable]) -> Iterator[Path]:
     """The files in a folder of the data folder that are not named by the id of a row of `model`."""
-    known = {str(key) for key in model.all_rows.order_by().values_list("id", flat=True)}
+    known = {str(key) for key in model.all_rows.order_by().values_list("pk", flat=True)}
     yield from (path for path in Path(settings.DATA_FOLDER).glob(f"{folder}/*") if path.stem not in known)
 
 

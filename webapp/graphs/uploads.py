@@ -15,7 +15,7 @@ from django.http import Http404
 from engine import api
 from webapp.accounts import quotas
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
-from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.incoming import IncomingFile, StoredFile
 from webapp.graphs.models import Graph
 from webapp.graphs.readings import newest_reading
 from webapp.graphs.upload_checks import place_for_a_check
@@ -33,7 +33,9 @@ def limits() -> api.Limits:
     return api.Limits(file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
-def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, times: IncomingFile | None) -> Graph:
+def accept_upload(
+    project: Project, file: IncomingFile | StoredFile, options: GraphOptions, times: IncomingFile | None
+) -> Graph:
     """Check and store the files, and queue the reading, or ask first for lengths that are left open.
 
     Raises a PlacetoError and then stores nothing. `project` may be a new one, which is stored with the graph.

@@ -14,8 +14,8 @@ from webapp.http.upload_places import BUSY, UploadPlaces
 Scope = dict[str, Any]
 Send = Callable[[AsgiMessage], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-LargerLimit = Callable[[str], Awaitable[int | None]]
-"""path of a POST → the largest body it takes, in bytes; None: the usual limit"""
+LargerLimit = Callable[[str, str], Awaitable[int | None]]
+"""method and path of a request → the largest body it takes, in bytes; None: the usual limit"""
 
 
 RETRY_AFTER_SECONDS = 5
@@ -90,9 +90,9 @@ class BodyLimit:
             await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, DISK_FULL, _RETRY)
 
     async def _limit_of(self, scope: Scope) -> int:
-        if scope["method"] != "POST":
+        if scope["method"] not in ("POST", "PUT"):
             return self._limit_bytes
-        return await self._larger_limit(scope["path"]) or self._limit_bytes
+        return await self._larger_limit(scope["method"], scope["path"]) or self._limit_bytes
 
 
 def _headers(scope: Scope, name: bytes) -> list[bytes]:

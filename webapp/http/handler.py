@@ -27,6 +27,7 @@ from webapp.http.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Se
 from webapp.http.body_pace import Receive
 from webapp.http.large_answers import held
 from webapp.http.once_read_body import OnceReadBody
+from webapp.http.operations import operation_of
 from webapp.http.user_errors import unavailable
 
 PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health", "explaining"
@@ -116,8 +117,7 @@ def _kind_of(request: HttpRequest) -> str:
         view = resolve(request.path_info).func
     except Http404:
         return usual
-    operation = getattr(view, "operations", {}).get(request.method, view)  # a view of the API has one for each method
-    return str(getattr(operation, "threads", usual))
+    return str(getattr(operation_of(view, request.method), "threads", usual))
 
 
 async def _copy(receive: Receive, body: IO[bytes]) -> None:

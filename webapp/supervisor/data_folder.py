@@ -12,7 +12,7 @@ from webapp.supervisor.failure import StartError
 
 OURS = (
     *("placeto.sqlite3*", "placeto.pid", "secret_key", "graphs", "profiles", "incoming", "redis", "families"),
-    *("measurements", "machine.json", "temporary"),
+    *("measurements", "machine.json", "temporary", "uploads"),
     *("logs", "logs/*.log*"),
 )
 PID_FILE = "placeto.pid"

@@ -11,9 +11,11 @@ from ninja import Query, Status
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import api
-from webapp.api.answers import ACCEPTED, NOTHING, begun, one_of
+from webapp.access.gate import still_allowed
+from webapp.api.answers import ACCEPTED, NOTHING, begun, one_of, out_of
 from webapp.api.event_answers import PAGE, STREAM, EventsOut
 from webapp.api.form_schemas import FormBody, data_of, fields_of, filled, given_fields, multipart_of
+from webapp.api.once import makes_once
 from webapp.api.paging import PageOut, PageQuery, page_of_rows
 from webapp.api.refusals import conflict, refused
 from webapp.api.renaming import NameBody, renamed
@@ -26,6 +28,7 @@ from webapp.graphs.readings import current, delete_with_readings, newest_reading
 from webapp.graphs.uploads import accept_sample, accept_upload, begin_reading, read_again
 from webapp.http.handler import DATA, EXPLAINING, in_threads
 from webapp.http.user_errors import status_of
+from webapp.jobs.job import StagedJob
 from webapp.jobs.stream import JobStages
 from webapp.pages.events import event_stream, events_page
 from webapp.pages.explorer.views import ops
@@ -39,7 +42,7 @@ STATUSES = (Graph.ASKING, Graph.QUEUED, Graph.READING, Graph.READY, Graph.FAILED
 
 
 class ProgressOut(BaseModel):
-    """How far the reading is."""
+    """How far a job is."""
 
     stage: str = Field(description="What the worker is doing; empty while none has it.")
     done: int
@@ -121,36 +124,24 @@ class OpsOut(BaseModel):
 
 def graph_out(graph: Graph, *, whole: bool = True) -> GraphOut:
     """The graph as an answer; not `whole`: as in lists, without its large columns."""
-    progress: Any = graph.progress()
-    summary = graph.summary if whole and graph.is_ready and isinstance(graph.summary, dict) else None
-    asked = graph.asked if whole else []
-    options = graph.options if isinstance(graph.options, dict) else {}
-    return GraphOut(
-        id=graph.id,
-        project_id=graph.project_id,
-        name=graph.name,
-        suffix=graph.suffix,
-        status=graph.status,
-        error=graph.error,
-        progress=ProgressOut(**{key: progress[key] for key in ("stage", "done", "total")}),
-        asked=[
-            OpenInputOut(name=each.name, shape=list(each.shape), needs_batch_size=each.needs_batch_size)
-            for each in asked
-        ],
+    asked = [out_of(OpenInputOut, each) for each in graph.asked] if whole else []
+    return out_of(
+        GraphOut,
+        graph,
+        progress=progress_out(graph),
+        asked=asked,
         asked_lengths=_asked_lengths(graph) if asked else {},
-        file_bytes=graph.file_bytes,
-        content_hash=graph.content_hash,
-        sample=graph.sample,
-        options=options,
-        times_name=graph.times_name,
         ops=graph.op_count,
         groups=graph.group_count,
-        summary=summary,
+        summary=graph.summary if whole and graph.is_ready else None,
         newest_id=newest_reading(graph).id if whole else graph.id,
-        created_at=graph.created_at,
-        started_at=graph.started_at,
-        finished_at=graph.finished_at,
     )
+
+
+def progress_out(job: StagedJob) -> ProgressOut:
+    """How far a job is that reports its progress."""
+    progress: Any = job.progress()
+    return ProgressOut(**{name: progress[name] for name in ProgressOut.model_fields})
 
 
 def _asked_lengths(graph: Graph) -> dict[str, str]:
@@ -168,6 +159,7 @@ def list_graphs(request: HttpRequest, project_id: uuid.UUID, query: Query[PageQu
 @router.post(
     "/projects/{uuid:project_id}/graphs", response={ACCEPTED: GraphOut}, openapi_extra=multipart_of(UploadForm)
 )
+@makes_once
 def upload_graph(request: HttpRequest, project_id: uuid.UUID, response: HttpResponse) -> Status[GraphOut]:
     """Store a file as a graph for a worker to read. Above 16 MB, make an upload in parts instead."""
     project = project_or_404(project_id)
@@ -185,6 +177,7 @@ def upload_graph(request: HttpRequest, project_id: uuid.UUID, response: HttpResp
 
 
 @router.post("/projects/{uuid:project_id}/samples", response={ACCEPTED: GraphOut})
+@makes_once
 def build_sample(
     request: HttpRequest,
     project_id: uuid.UUID,
@@ -244,6 +237,7 @@ def begin_graph(
     response={ACCEPTED: GraphOut},
     openapi_extra=multipart_of(AgainForm, schema=AgainBody),
 )
+@makes_once
 def read_graph_again(request: HttpRequest, graph_id: uuid.UUID, response: HttpResponse) -> Status[GraphOut]:
     """Read the same file with other options, as another graph; what is not given stays as it is."""
     graph = graph_or_404(graph_id)
@@ -270,7 +264,7 @@ def events_of_graph(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponseBa
 @router.get("/graphs/{uuid:graph_id}/events/stream", openapi_extra=STREAM)
 async def stream_of_graph(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponseBase:
     """Stream the state of the reading as server-sent events, until it has ended."""
-    return await event_stream(request, JobStages(Graph, graph_id, "graph"))
+    return await event_stream(request, JobStages(Graph, graph_id, "graph"), still_allowed(request))
 
 
 @router.get("/graphs/{uuid:graph_id}/view", response=ViewOut)

@@ -7,6 +7,9 @@ from django.http import HttpRequest
 from pydantic import BaseModel, Field
 
 from engine import api
+from webapp.accounts.models import TokenScope
+from webapp.accounts.visitor import acting
+from webapp.api.answers import one_of
 from webapp.api.routing import ApiRouter
 from webapp.runs.devices_text import describe_devices
 from webapp.runs.machines import machine_choices
@@ -27,8 +30,9 @@ class MeOut(BaseModel):
     """Who asks."""
 
     user: str | None = Field(description="The name of the account; null: there are no accounts.")
-    accounts: str = Field(description="How people sign in here; `off`: they do not.")
-    scope: str = Field(description="What the token may do: `read`, `write` or `admin`.")
+    is_operator: bool = Field(description="Whether they may do everything.")
+    accounts: str = Field(description="How people log in here; `off`: there are no accounts.")
+    scope: str = Field(json_schema_extra=one_of(TokenScope.values), description="What the token allows.")
     limits: LimitsOut
 
 
@@ -85,9 +89,16 @@ def me(request: HttpRequest) -> MeOut:
     limits = LimitsOut(
         upload_bytes=settings.UPLOAD_LIMIT_BYTES,
         body_bytes=settings.FORM_LIMIT_BYTES,
-        requests_per_minute=0,
+        requests_per_minute=settings.API_REQUESTS_PER_MINUTE,
     )
-    return MeOut(user=None, accounts="off", scope="admin", limits=limits)
+    visitor = acting()
+    return MeOut(
+        user=visitor.username or None,
+        is_operator=visitor.may_everything,
+        accounts=settings.ACCOUNTS,
+        scope=visitor.scope,
+        limits=limits,
+    )
 
 
 @router.get("/version", response=VersionOut)
@@ -122,7 +133,7 @@ def samples(request: HttpRequest) -> SamplesOut:
 
 
 @router.get("/devices", response=DevicesOut)
-def devices(request: HttpRequest, text: str) -> DevicesOut:
+def devices(request: HttpRequest, text: str = "") -> DevicesOut:
     """Say what a text such as `2xV100+cpu` describes, as the field `cluster` of every form reads it."""
     found: Any = describe_devices(text, machine_choices(own_machine())).to_json()
     return DevicesOut(**{name: found[name] for name in DevicesOut.model_fields})

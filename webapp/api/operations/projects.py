@@ -7,17 +7,23 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Status
 from pydantic import BaseModel, Field
 
-from webapp.api.answers import CREATED, NOTHING, begun
+from webapp.access.marks import needs
+from webapp.accounts.visitor import acting
+from webapp.api.answers import CREATED, NOTHING, begun, one_of, out_of
 from webapp.api.form_schemas import FormBody, fields_of, filled
+from webapp.api.once import makes_once
 from webapp.api.paging import PageOut, PageQuery, page_of_rows
 from webapp.api.renaming import NameBody, renamed
 from webapp.api.routing import ApiRouter
 from webapp.jobs import deletion
 from webapp.pages.projects.page import project_or_404
+from webapp.projects.access import Role, role_in, visible_to
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 
 router = ApiRouter(tags=["Projects"])
+
+ROLES = [role.name.lower() for role in Role if role is not Role.NONE]
 
 
 class ProjectOut(BaseModel):
@@ -25,6 +31,8 @@ class ProjectOut(BaseModel):
 
     id: uuid.UUID
     name: str
+    role: str = Field(json_schema_extra=one_of(ROLES), description="What you may do in it.")
+    open_to_all: bool = Field(description="Whether everybody who has an account may see it.")
     created_at: datetime = Field(description="ISO 8601, in UTC.")
 
 
@@ -39,19 +47,20 @@ class ProjectBody(FormBody):
 
 def project_out(project: Project) -> ProjectOut:
     """The project as an answer."""
-    return ProjectOut(id=project.id, name=project.name, created_at=project.created_at)
+    return out_of(ProjectOut, project, role=role_in(acting(), project.id).name.lower())
 
 
 @router.get("/projects", response=ProjectPage)
 def list_projects(request: HttpRequest, query: Query[PageQuery]) -> object:
     """List the projects, newest first."""
-    return page_of_rows(Project.objects.all(), query, project_out)
+    return page_of_rows(visible_to(acting()), query, project_out)
 
 
 @router.post("/projects", response={CREATED: ProjectOut})
+@makes_once
 def make_project(request: HttpRequest, body: ProjectBody, response: HttpResponse) -> Status[ProjectOut]:
     """Make a project; without a name, it gets one of ours."""
-    project = filled(NewProjectForm, body).save()
+    project = filled(NewProjectForm, body).store()
     return begun(response, "show_project", project.id, project_out(project), CREATED)
 
 
@@ -69,6 +78,7 @@ def change_project(request: HttpRequest, project_id: uuid.UUID, body: NameBody) 
 
 
 @router.delete("/projects/{uuid:project_id}", response={NOTHING: None})
+@needs(Role.OWNER)
 def delete_project(request: HttpRequest, project_id: uuid.UUID) -> Status[None]:
     """Delete a project with its graphs, their files and their runs; workers notice and stop."""
     deletion.delete(project_or_404(project_id))

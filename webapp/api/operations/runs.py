@@ -9,9 +9,11 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Status
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.access.gate import still_allowed
 from webapp.api.answers import ACCEPTED, NOTHING, begun, binary, one_of
 from webapp.api.event_answers import PAGE, STREAM, EventsOut
 from webapp.api.form_schemas import FormBody, fields_of, filled
+from webapp.api.once import makes_once
 from webapp.api.paging import PageOut, PageQuery, page_of_rows
 from webapp.api.refusals import conflict, refused
 from webapp.api.renaming import NameBody, renamed
@@ -139,6 +141,7 @@ def list_runs(request: HttpRequest, graph_id: uuid.UUID, query: Query[PageQuery]
 
 
 @router.post("/graphs/{uuid:graph_id}/runs", response={ACCEPTED: RunOut})
+@makes_once
 def start_run(
     request: HttpRequest,
     graph_id: uuid.UUID,
@@ -193,7 +196,7 @@ def events_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
 @router.get("/runs/{uuid:run_id}/events/stream", openapi_extra=STREAM)
 async def stream_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     """Stream the events of a run as server-sent events, until it has ended."""
-    return await event_stream(request, JobEvents(Run, run_id, "run"))
+    return await event_stream(request, JobEvents(Run, run_id, "run"), still_allowed(request))
 
 
 @router.get("/runs/{uuid:run_id}/placement", openapi_extra={"responses": {200: {"content": PLACEMENT}}})

@@ -102,29 +102,51 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     run = run_or_404(run_id)
     session = session_of(run)
     placement = hand_made(session, run, request)
-    to = integers(request, "to") if "to" in request.POST else None
-    most = max(1, session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count))
-    groups = integers(request, "groups") if "groups" in request.POST else session.largest_groups(most)
+    groups = integers(request, "groups") if "groups" in request.POST else None
     if "together" in request.POST:
-        return _gains_to_json(groups, session.joint_gains(placement, groups))
-    if len(groups) > most:
-        raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{most} of this graph")
-    return _gains_to_json(groups, session.gains(placement, groups, to))
+        asked = session.largest_groups(most_moves(session, None)) if groups is None else groups
+        return JsonResponse(gains_to_json(asked, session.joint_gains(placement, asked)))
+    to = integers(request, "to") if "to" in request.POST else None
+    return JsonResponse(gains_of_moves(session, placement, groups, to))
 
 
-def _gains_to_json(groups: list[int], found: api.Gains) -> JsonResponse:
-    times = [[None if math.isnan(us) else us for us in row] for row in found.step_time_us.tolist()]
-    return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
+def gains_of_moves(
+    session: api.Session, placement: api.GivenPlacement, groups: list[int] | None, to: list[int] | None
+) -> dict[str, api.Json]:
+    """The step after each single move, as `gains` answers it. Raises LimitError, PlacementError."""
+    most = most_moves(session, to)
+    asked = session.largest_groups(most) if groups is None else groups
+    if len(asked) > most:
+        raise api.LimitError(f"{len(asked)} groups at once", allowed=f"{most} of this graph")
+    return gains_to_json(asked, session.gains(placement, asked, to))
+
+
+def most_moves(session: api.Session, to: list[int] | None) -> int:
+    """How many groups may be asked for at once."""
+    return max(1, session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count))
+
+
+def gains_to_json(groups: list[int], found: api.Gains) -> dict[str, api.Json]:
+    """For scripts: null where the group may not go, or that was not asked."""
+    times: list[api.Json] = [[None if math.isnan(us) else us for us in row] for row in found.step_time_us.tolist()]
+    return {"groups": [*groups], "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()}
 
 
 def hand_made(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement:
-    """The placement that a request sends for `run`: `placement`, JSON [groups].
+    """The placement that a request sends for `run`: the fields `placement`, JSON [groups], and `base`.
 
-    −1 stands for the devices of the group's parts in `base`, as `base_of` reads it: a kept placement on the same graph
+    Raises PlacementError, Http404.
+    """
+    return made_by_hand(session, run, integers(request, "placement"), request.POST.get("base", ""))
+
+
+def made_by_hand(session: api.Session, run: Run, placement: list[int], base: str) -> api.GivenPlacement:
+    """The placement [groups] for `run`.
+
+    −1 stands for the devices of the group's parts in `base`, as `base_in` reads it: a kept placement on the same graph
     and cluster, an event of the run, or the best of another run on them. Raises PlacementError, Http404.
     """
-    placement = integers(request, "placement")
-    return session.by_group(placement, _devices_of_base(session, run, request) if api.SPLIT in placement else None)
+    return session.by_group(placement, _devices_of_base(session, run, base) if api.SPLIT in placement else None)
 
 
 class BaseKind(Enum):
@@ -137,11 +159,12 @@ class BaseKind(Enum):
 
 
 def base_of(request: HttpRequest) -> tuple[BaseKind, str] | None:
-    """The field `base`: `event-SEQ`, `run-ID`, `simplest`, or the id of a kept placement; its number or id.
+    """What the field `base` names: see `base_in`."""
+    return base_in(request.POST.get("base", ""))
 
-    None without one.
-    """
-    base = request.POST.get("base", "")
+
+def base_in(base: str) -> tuple[BaseKind, str] | None:
+    """`event-SEQ`, `run-ID`, `simplest`, or the id of a kept placement; its number or id. None without one."""
     if base == BaseKind.SIMPLEST.value:
         return BaseKind.SIMPLEST, ""
     for kind in (BaseKind.EVENT, BaseKind.RUN):
@@ -150,8 +173,8 @@ def base_of(request: HttpRequest) -> tuple[BaseKind, str] | None:
     return (BaseKind.KEPT, base) if base else None
 
 
-def _devices_of_base(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement | None:
-    base = base_of(request)
+def _devices_of_base(session: api.Session, run: Run, text: str) -> api.GivenPlacement | None:
+    base = base_in(text)
     if base is None:
         return None
     kind, name = base
