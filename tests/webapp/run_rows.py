@@ -1,4 +1,4 @@
-"""Rows of runs and comparisons that are there, in tests."""
+"""Rows of runs, comparisons and searches that are there, in tests."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from engine import api
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
+from webapp.plans.models import PlanReport, PlanSearch
 from webapp.runs.models import Answer, Run
 
 
@@ -35,3 +36,20 @@ def answered(real_graph: Graph, **columns: object) -> tuple[Run, int]:
     run = Run.objects.create(graph=real_graph, **fields)
     Answer.objects.create(run=run, step_time_us=3.0, device_of_group=[0] * groups)
     return run, groups
+
+
+def searched(graph: Graph, *, is_done: bool) -> PlanSearch:
+    """A search for plans, with a report if it is done."""
+    rules: api.Json = {**api.PlanRules(api.Pipeline.INFERENCE).to_json()}
+    search = PlanSearch.objects.create(graph=graph, cluster=CLUSTER, batch=2, seconds=1.0, plan_rules=rules)
+    if is_done:
+        placed: dict[str, api.Json] = {"device_of_group": [0], "turns": []}
+        replica: api.Json = {"devices": [0], "micro_batch": 1, "micro_batches": 2, **placed}
+        figures: dict[str, api.Json] = {"batch_time_us": 2.0, "samples_per_second": 1e6, "peak_bytes": [9, 0]}
+        plan: api.Json = {**figures, "replicas": [replica], "reduced": [], "is_extrapolated": False}
+        counts: dict[str, api.Json] = {"simulated": 1, "left_out": 1, "not_reached": 0, "wall_seconds": 0.1}
+        devices: api.Json = ["/device:GPU:0", "/device:GPU:1"]
+        rest: dict[str, api.Json] = {"batch": 2, "stopped": False, "devices": devices, "usual": {"data_parallel": plan}}
+        PlanReport.objects.create(search=search, content={**counts, **rest, "plans": [plan]})
+        PlanSearch.objects.filter(id=search.id).update(status=PlanSearch.DONE)
+    return search

@@ -16,11 +16,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from pytest_django import Settings
 
-from engine import api
 from tests.engine.policies.small_policies import small_card, small_policy
 from tests.webapp.conftest import MemoryBroker
-from tests.webapp.run_rows import answered, compared, started
-from tests.webapp.scripted_engine import CLUSTER
+from tests.webapp.run_rows import answered, compared, searched, started
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
@@ -28,7 +26,6 @@ from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.exports.placements import OF_PLACEMENT
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import NAMES
-from webapp.plans.models import PlanReport, PlanSearch
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
@@ -190,23 +187,6 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
     for queue in QUEUES:
         broker.messages(queue)
     return Rows(ended, waiting, tokens)
-
-
-def searched(graph: Graph, *, is_done: bool) -> PlanSearch:
-    """A search for plans, with a report if it is done."""
-    rules: api.Json = {**api.PlanRules(api.Pipeline.INFERENCE).to_json()}
-    search = PlanSearch.objects.create(graph=graph, cluster=CLUSTER, batch=2, seconds=1.0, plan_rules=rules)
-    if is_done:
-        placed: dict[str, api.Json] = {"device_of_group": [0], "turns": []}
-        replica: api.Json = {"devices": [0], "micro_batch": 1, "micro_batches": 2, **placed}
-        figures: dict[str, api.Json] = {"batch_time_us": 2.0, "samples_per_second": 1e6, "peak_bytes": [9, 0]}
-        plan: api.Json = {**figures, "replicas": [replica], "reduced": [], "is_extrapolated": False}
-        counts: dict[str, api.Json] = {"simulated": 1, "left_out": 1, "not_reached": 0, "wall_seconds": 0.1}
-        devices: api.Json = ["/device:GPU:0", "/device:GPU:1"]
-        rest: dict[str, api.Json] = {"batch": 2, "stopped": False, "devices": devices, "usual": {"data_parallel": plan}}
-        PlanReport.objects.create(search=search, content={**counts, **rest, "plans": [plan]})
-        PlanSearch.objects.filter(id=search.id).update(status=PlanSearch.DONE)
-    return search
 
 
 def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, str]) -> Iterator[str]:
