@@ -1,12 +1,13 @@
 """A real browser before the real application: web, workers and Redis under the supervisor, a data folder of its own."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
 from engine.zoo import build_graph
 from tests.supervisor.application import application
@@ -31,13 +32,48 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("application") / "data"
 
 
+ACCOUNTS = os.environ.get("PLACETO_E2E_ACCOUNTS", "off")
+"""`local`: all browser tests with accounts, as the first operator; CONTRIBUTING says when"""
+SET_UP = re.compile(r"/accounts/set-up/\S+/")
+PASSWORD = "a long password 1"  # noqa: S105  of a test's own application
+OPERATOR = {"username": "ada", "email": "ada@example.org", "password1": PASSWORD, "password2": PASSWORD}
+
+
 @pytest.fixture(scope="session")
-def address(data_folder: Path) -> Iterator[str]:
+def application_output(data_folder: Path) -> Path:
+    """What the application says."""
+    return data_folder.parent / "output"
+
+
+@pytest.fixture(scope="session")
+def address(data_folder: Path, application_output: Path) -> Iterator[str]:
     """The address of an application that runs for all browser tests."""
     port = free_port()
-    with application(data_folder, port, data_folder.parent / "output") as running:
+    with application(data_folder, port, application_output, PLACETO_ACCOUNTS=ACCOUNTS) as running:
         running.wait_for_line(f"ready at http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def visitor(browser: Browser, address: str, application_output: Path) -> StorageState | None:
+    """What the browser keeps of the person: nothing without accounts, else that the first operator has logged in."""
+    return None if ACCOUNTS == "off" else first_operator(browser, address, application_output)
+
+
+def first_operator(browser: Browser, address: str, output: Path) -> StorageState:
+    """Follow the set-up link that the application says."""
+    link = SET_UP.search(output.read_text())
+    assert link is not None
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto(link[0])
+    for name, value in OPERATOR.items():
+        page.locator(f"[name={name}]").fill(value)
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_role("link", name=OPERATOR["username"], exact=True)).to_be_visible()
+    state = context.storage_state()
+    context.close()
+    return state
 
 
 @pytest.fixture(scope="session")
@@ -57,9 +93,11 @@ def faults() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, address: str, faults: list[str]) -> Iterator[Page]:
+def page(browser: Browser, address: str, faults: list[str], visitor: StorageState | None) -> Iterator[Page]:
     """A page that fails the test if it throws, logs an error, or asks any other server for anything."""
-    context = browser.new_context(base_url=address, accept_downloads=True, viewport={"width": 1440, "height": 1000})
+    context = browser.new_context(
+        base_url=address, accept_downloads=True, viewport={"width": 1440, "height": 1000}, storage_state=visitor
+    )
     context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     page.on("pageerror", lambda error: faults.append(f"threw {error}"))

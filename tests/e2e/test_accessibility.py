@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.e2e.plan_search import open_form, search
 from tests.e2e.steps import address_of, part
@@ -22,9 +22,9 @@ DRAWN_MILLISECONDS = 300
 
 
 @pytest.fixture
-def bare_page(browser: Browser, address: str) -> Iterator[Page]:
+def bare_page(browser: Browser, address: str, visitor: StorageState | None) -> Iterator[Page]:
     """A page that lets axe in, which is no script of ours; without transitions, which axe would catch half-way."""
-    context = browser.new_context(base_url=address, bypass_csp=True, reduced_motion="reduce")
+    context = browser.new_context(base_url=address, bypass_csp=True, reduced_motion="reduce", storage_state=visitor)
     yield context.new_page()
     context.close()
 

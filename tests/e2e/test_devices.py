@@ -74,7 +74,7 @@ def test_without_scripts_the_text_describes_the_devices(address: str, page: Page
     upload(page, training_graph)
     browser = page.context.browser
     assert browser is not None
-    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain = browser.new_context(java_script_enabled=False, storage_state=page.context.storage_state()).new_page()
     plain.goto(page.url if page.url.startswith("http") else f"{address}{page.url}")
     expect(plain.get_by_role("button", name="Add devices")).to_have_count(0)
     plain.get_by_label("As text", exact=True).fill("2xK80:2GiB+CPU")

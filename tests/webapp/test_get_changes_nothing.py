@@ -26,6 +26,7 @@ from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.exports.placements import OF_PLACEMENT
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import NAMES
+from webapp.plans.models import PlanSearch
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan

@@ -1,4 +1,4 @@
-"""Each operation of the OpenAPI document answers as the document says, when it does what it is for and when it cannot."""
+"""Each operation of the OpenAPI document answers as the document says, be it with what was asked for or not."""
 
 import uuid
 from dataclasses import dataclass, field
