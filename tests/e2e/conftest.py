@@ -35,7 +35,7 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ACCOUNTS = os.environ.get("PLACETO_E2E_ACCOUNTS", "off")
 """`local`: all browser tests with accounts, as the first operator; CONTRIBUTING says when"""
 SET_UP = re.compile(r"/accounts/set-up/\S+/")
-PASSWORD = "a long password 1"  # noqa: S105  of a test's own application
+PASSWORD = "a long password 1"
 OPERATOR = {"username": "ada", "email": "ada@example.org", "password1": PASSWORD, "password2": PASSWORD}
 
 

@@ -45,12 +45,14 @@ class Counts:
     runs: int = 10_000
     policies: int = 300
     events: int = 3_000_000
+    users: int = 50
 
 
 def fill(counts: Counts) -> None:
     """Store the rows, each kind in a few transactions."""
     rng = random.Random(SEED)
     projects = _projects(counts)
+    _users(counts, projects)
     graphs = _graphs(counts, projects)
     _policies(counts)
     runs = _runs(counts, graphs, rng)
@@ -64,6 +66,20 @@ def _projects(counts: Counts) -> list[Any]:
 
     rows = [Project(name=f"Project {number}") for number in range(counts.projects)]
     return Project.objects.bulk_create(rows, batch_size=ROWS_A_STATEMENT)
+
+
+def _users(counts: Counts, projects: list[Any]) -> None:
+    """Each owns as many projects, one after the other; the first one those that have most in them."""
+    from webapp.accounts.models import User
+    from webapp.projects.models import Membership
+
+    users = User.objects.bulk_create([User(username=f"user-{number}") for number in range(counts.users)])
+    share = max(1, len(projects) // max(1, len(users)))
+    owned = (
+        (users[number // share], project) for number, project in enumerate(projects) if number // share < len(users)
+    )
+    rows = [Membership(user=user, project=project, role=Membership.OWNER) for user, project in owned]
+    Membership.objects.bulk_create(rows, batch_size=ROWS_A_STATEMENT)
 
 
 def _graphs(counts: Counts, projects: list[Any]) -> list[Any]:
@@ -237,7 +253,7 @@ def _event(seq: int, last: int, step_time_us: float, best: float, placement: str
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("projects", 1000), ("graphs", 1000), ("runs", 10_000), ("policies", 300)):
+    for name, default in (("projects", 1000), ("graphs", 1000), ("runs", 10_000), ("policies", 300), ("users", 50)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--events", type=int, default=3_000_000)
     counts = Counts(**vars(parser.parse_args()))

@@ -1,8 +1,10 @@
 """Prints how long the server takes for each page and for each round of a reaper, on a database that is there.
 
-    PLACETO_DATA=/somewhere python -m tests.load.page_times [--repeats 11]
+    PLACETO_DATA=/somewhere python -m tests.load.page_times [--repeats 11] [--accounts]
 
-`tests.load.fill` makes such a database. The requests pass all middleware in this process, without a network.
+`tests.load.fill` makes such a database. The requests pass all middleware in this process, without a network. With
+`--accounts` each page is asked in turn without accounts and by the first user, who owns the largest projects, and the
+API by the user's token; the last column is the ratio of the medians.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import django
 
@@ -20,8 +23,8 @@ WARM_UP = 2
 STATES_AT_ONCE = 100
 
 
-def cases() -> dict[str, Callable[[], object]]:
-    """What is measured, by its name in the table."""
+def cases(headers: dict[str, str], user: Any = None) -> dict[str, Callable[[], object]]:
+    """What is measured, by its name in the table; asked by `user`, and by the API with `headers`."""
     from django.db.models import Count
     from django.test import Client
 
@@ -32,7 +35,9 @@ def cases() -> dict[str, Callable[[], object]]:
     from webapp.projects.models import Project
     from webapp.runs.models import Run
 
-    client = Client(headers={"host": "localhost"})
+    client = Client(headers={"host": "localhost", **headers})
+    if user is not None:
+        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
 
     def get(address: str) -> Callable[[], object]:
         def request() -> None:
@@ -62,6 +67,10 @@ def cases() -> dict[str, Callable[[], object]]:
         f"page of a run of {longest.last_seq:,} events": get(f"/runs/{longest.id}/"),
         "its first 2,000 events": get(f"/runs/{longest.id}/events.json?limit=2000"),
         f"states of {STATES_AT_ONCE} runs": get(f"/states.json?run={asked}"),
+        "API: projects": get("/api/v1/projects"),
+        "API: runs of the graph": get(f"/api/v1/graphs/{large.id}/runs"),
+        "API: the run": get(f"/api/v1/runs/{longest.id}"),
+        "API: its first 2,000 events": get(f"/api/v1/runs/{longest.id}/events?limit=2000"),
     }
     comparison = Comparison.objects.first()
     if comparison is not None:
@@ -81,6 +90,13 @@ def _reap_all() -> None:
         publish_queued(model)
 
 
+def once(case: Callable[[], object]) -> tuple[float, float]:
+    """Milliseconds of one call, and of its processor time."""
+    began, processor_began = time.perf_counter(), time.process_time()
+    case()
+    return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - processor_began)
+
+
 def measured(case: Callable[[], object], repeats: int) -> tuple[float, float, float, int]:
     """Median and longest milliseconds, median milliseconds of processor time, and number of queries of one call."""
     from django.db import connection
@@ -88,27 +104,53 @@ def measured(case: Callable[[], object], repeats: int) -> tuple[float, float, fl
 
     for _ in range(WARM_UP):
         case()
-    milliseconds, of_processor = [], []
-    for _ in range(repeats):
-        began, processor_began = time.perf_counter(), time.process_time()
-        case()
-        milliseconds.append(1000 * (time.perf_counter() - began))
-        of_processor.append(1000 * (time.process_time() - processor_began))
+    times = [once(case) for _ in range(repeats)]
     with CaptureQueriesContext(connection) as queries:
         case()
+    milliseconds, of_processor = zip(*times, strict=True)
     return statistics.median(milliseconds), max(milliseconds), statistics.median(of_processor), len(queries)
+
+
+def pages(repeats: int) -> None:
+    """The table of pages."""
+    print("| what | median ms | longest ms | processor, median ms | queries |\n|---|---|---|---|---|")
+    for name, case in cases({}).items():
+        median, longest, of_processor, queries = measured(case, repeats)
+        print(f"| {name} | {median:.1f} | {longest:.1f} | {of_processor:.1f} | {queries} |", flush=True)
+
+
+def pages_with_accounts(repeats: int) -> None:
+    """The table that compares each page with and without accounts, in turn; a token is made for it and removed."""
+    from django.conf import settings
+
+    from webapp.accounts.models import ApiToken, User
+
+    user = User.objects.order_by("date_joined", "username").first()
+    if user is None:
+        raise SystemExit("this database has no users: tests.load.fill makes some")
+    row, token = ApiToken.make(user, "page times", "read")
+    without, known = cases({}), cases({"authorization": f"Bearer {token}"}, user)
+    print("| what | without accounts, median ms | with, median ms | ratio |\n|---|---|---|---|")
+    for (name, case), its_twin in zip(without.items(), known.values(), strict=True):
+        times: dict[str, list[float]] = {"off": [], "local": []}
+        for repeat in range(repeats + WARM_UP):
+            for settings.ACCOUNTS, asked in (("off", case), ("local", its_twin)):
+                milliseconds, _ = once(asked)
+                if repeat >= WARM_UP:
+                    times[settings.ACCOUNTS].append(milliseconds)
+        off, local = (statistics.median(times[mode]) for mode in ("off", "local"))
+        print(f"| {name} | {off:.1f} | {local:.1f} | {local / off:.2f} |", flush=True)
+    row.delete()
 
 
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=11)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--accounts", action="store_true", help="compare with and without accounts")
+    asked = parser.parse_args()
     django.setup()
-    print("| what | median ms | longest ms | processor, median ms | queries |\n|---|---|---|---|---|")
-    for name, case in cases().items():
-        median, longest, of_processor, queries = measured(case, repeats)
-        print(f"| {name} | {median:.1f} | {longest:.1f} | {of_processor:.1f} | {queries} |", flush=True)
+    (pages_with_accounts if asked.accounts else pages)(asked.repeats)
     return 0
 
 

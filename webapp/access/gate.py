@@ -96,7 +96,7 @@ class Gate:
         if rule.operators and not visitor.may_everything:
             return error_answer(request, HTTPStatus.FORBIDDEN, {"": [OPERATORS_ONLY]})
         passage.named = [_visible(visitor, name, key) for name, key in named.items() if name in KINDS]
-        passage.role = _lowest_role(visitor, passage.named)
+        passage.role = min((row.role for row in passage.named), default=Role.OWNER)
         return _refusal(request, visitor, passage)
 
 
@@ -134,24 +134,10 @@ def rule_of(request: HttpRequest, view: Callable[..., Any]) -> AccessRule:
 
 def _visible(visitor: Visitor, name: str, row_id: object) -> Named:
     """The row that the address names. Raises Http404, with the same words if it is not there and if it is hidden."""
-    row = named_row(name, uuid.UUID(str(row_id)))
-    hidden = row is None or not (row.is_shared or row.project_id is None or role_in(visitor, row.project_id))
-    if row is None or hidden:
+    row = named_row(visitor, name, uuid.UUID(str(row_id)))
+    if row is None or not row.role:
         raise Http404(f"This {KINDS[name].what} does not exist, or it has been deleted.")
     return row
-
-
-def _lowest_role(visitor: Visitor, named: list[Named]) -> Role:
-    """The visitor's role for all rows together; what belongs to the installation, operators alone may change."""
-    if not named:
-        return Role.OWNER
-    return min(_role(visitor, row) for row in named)
-
-
-def _role(visitor: Visitor, row: Named) -> Role:
-    if row.project_id is None:
-        return Role.OWNER if visitor.may_everything else Role.VIEWER
-    return max(role_in(visitor, row.project_id), Role.VIEWER)
 
 
 def _refusal(request: HttpRequest, visitor: Visitor, passage: Passage) -> HttpResponse | None:

@@ -5,14 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model, QuerySet, Value
+from django.db.models import F, Model, OuterRef, QuerySet, Subquery, UUIDField, Value
+from django.db.models.functions import Coalesce
 
+from webapp.accounts.models import TokenScope
+from webapp.accounts.visitor import Visitor
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.placements.models import Placement
 from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
+from webapp.projects.access import MOST_BY_SCOPE, Role, own_role, role_of
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink
@@ -32,6 +36,7 @@ class Kind:
     """the column that lets everybody see it who may come in"""
 
 
+NO_PROJECT = Value(None, output_field=UUIDField())
 KINDS: Mapping[str, Kind] = {
     "project_id": Kind(Project, "project", ("id",)),
     "graph_id": Kind(Graph, "graph", ("project_id",)),
@@ -65,14 +70,41 @@ class Named:
     """None: it belongs to the installation"""
     is_shared: bool
     """whether everybody may see it who may come in"""
+    role: Role
+    """of the visitor, for this row: NONE if it is not there for them"""
 
 
-def named_row(name: str, row_id: uuid.UUID) -> Named | None:
-    """The row that `name` names in an address; None if it is not there."""
+def named_row(visitor: Visitor, name: str, row_id: uuid.UUID) -> Named | None:
+    """The row that `name` names in an address, with what `visitor` may do, in one query; None if it is not there."""
     kind = KINDS[name]
-    rows: QuerySet[Any] = kind.model._default_manager.filter(pk=row_id)
-    found = rows.values_list(*kind.projects, kind.shared or Value(False)).first()
+    rows: QuerySet[Any] = kind.model._default_manager.filter(pk=row_id).order_by()
+    shared = F(kind.shared) if kind.shared else Value(value=False)
+    rows = rows.annotate(its_project=_project_of(kind))
+    columns: list[Any] = [shared, F("its_project")]
+    if visitor.user is not None and not visitor.may_everything:
+        is_open = Project.objects.filter(id=OuterRef("its_project")).order_by().values("open_to_all")[:1]
+        columns += [own_role(visitor, "its_project"), Subquery(is_open)]
+    found = rows.values_list(*columns).first()
     if found is None:
         return None
-    *projects, is_shared = found
-    return Named(name.removesuffix("_id"), row_id, next(filter(None, projects), None), is_shared)
+    is_shared, project_id, *rights = found
+    is_shared = bool(is_shared) or project_id is None
+    role = _role(visitor, project_id, rights)
+    return Named(name.removesuffix("_id"), row_id, project_id, is_shared, max(role, Role.VIEWER) if is_shared else role)
+
+
+def _project_of(kind: Kind) -> Any:
+    """The id of the row's project, in a query of rows of that kind."""
+    if not kind.projects:
+        return NO_PROJECT
+    return Coalesce(*kind.projects) if len(kind.projects) > 1 else F(kind.projects[0])
+
+
+def _role(visitor: Visitor, project_id: uuid.UUID | None, rights: list[Any]) -> Role:
+    """What belongs to the installation, operators alone may change."""
+    if visitor.may_everything:
+        return MOST_BY_SCOPE[TokenScope(visitor.scope)]
+    if project_id is None or not rights:
+        return Role.NONE
+    membership, is_open = rights
+    return role_of(visitor, membership, is_open=bool(is_open))

@@ -8,14 +8,34 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from webapp.accounts import audit
+from webapp.accounts.addresses import client_address
+from webapp.accounts.audit import printable
 from webapp.accounts.models import User
 from webapp.accounts.visitor import NOBODY, of_user
+
+OVER_A_SOCKET = "0.0.0.0"  # noqa: S104  of a client without an address, not listened on
+LONGEST_BROWSER = 200
 
 
 @receiver(user_logged_in)
 def _logged_in(request: HttpRequest, user: User, **_: Any) -> None:
-    UserSession.objects.create_from_request(request, user=user)
+    _list_session(request, user)
     audit.note("log-in", request=request, visitor=of_user(user))
+
+
+def _list_session(request: HttpRequest, user: User) -> None:
+    """Add the session to those that the user sees and may end."""
+    if not request.session.session_key:
+        request.session.save()
+    where = {
+        "ip": client_address(request) or OVER_A_SOCKET,
+        "user_agent": printable(_browser(request), LONGEST_BROWSER),
+    }
+    UserSession.objects.update_or_create(session_key=request.session.session_key, defaults={"user": user, **where})
+
+
+def _browser(request: HttpRequest) -> str:
+    return str(request.headers.get("User-Agent", ""))
 
 
 @receiver(user_logged_out)

@@ -10,7 +10,7 @@ from engine import api
 from webapp.accounts.visitor import Visitor
 from webapp.policies import default_policy
 from webapp.policies.models import Policy
-from webapp.projects.access import visible_to
+from webapp.projects.access import is_visible
 from webapp.projects.models import Project
 
 MOST_OFFERED = 200
@@ -31,7 +31,7 @@ def visible_policies(rows: QuerySet[Policy], visitor: Visitor) -> QuerySet[Polic
     """Those of `rows` that `visitor` may see: of the projects that they may see, published ones, the installation's."""
     if visitor.may_everything:
         return rows
-    return rows.filter(Q(project__in=visible_to(visitor)) | PUBLIC)
+    return rows.none() if visitor.user is None else rows.filter(is_visible(visitor, "project") | PUBLIC)
 
 
 PUBLIC = Q(is_published=True) | Q(project=None)

@@ -1,10 +1,11 @@
 """Who may see and change which projects, and all that belongs to them: the one place that decides."""
 
 import uuid
+from collections.abc import Collection
 from enum import IntEnum
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 
 from webapp.accounts.models import TokenScope
 from webapp.accounts.visitor import Visitor, acting
@@ -31,46 +32,70 @@ MOST_BY_SCOPE = {TokenScope.READ: Role.VIEWER, TokenScope.WRITE: Role.EDITOR, To
 
 def visible_to(visitor: Visitor) -> QuerySet[Project]:
     """The projects that `visitor` may see."""
-    if visitor.may_everything:
-        return Project.objects.all()
-    if visitor.user is None:
-        return Project.objects.none()
-    mine = Membership.objects.filter(project=OuterRef("pk"), user=visitor.user)
-    return Project.objects.filter(Exists(mine) | Q(open_to_all=True))
+    return in_visible_projects(Project.objects.all(), visitor, "")
 
 
 def editable_by(visitor: Visitor) -> QuerySet[Project]:
     """The projects in which `visitor` may add and start."""
     if visitor.may_everything:
         return Project.objects.all()
-    if visitor.user is None or MOST_BY_SCOPE[TokenScope(visitor.scope)] < Role.EDITOR:
-        return Project.objects.none()
-    roles = (Membership.EDITOR, Membership.OWNER)
-    return Project.objects.filter(
-        Exists(Membership.objects.filter(project=OuterRef("pk"), user=visitor.user, role__in=roles))
-    )
+    return Project.objects.filter(is_editable(visitor))
+
+
+def is_editable(visitor: Visitor) -> Exists | Value:
+    """Of a query of projects: whether `visitor` may add and start in each."""
+    if visitor.may_everything:
+        return Value(value=True)
+    is_enough = visitor.user is not None and MOST_BY_SCOPE[TokenScope(visitor.scope)] >= Role.EDITOR
+    roles = (Membership.EDITOR, Membership.OWNER) if is_enough else ()
+    return Exists(Membership.objects.filter(project=OuterRef("pk"), user=visitor.user_id, role__in=roles))
 
 
 def in_visible_projects(rows: QuerySet[Any], visitor: Visitor, project: str = "project") -> QuerySet[Any]:
-    """Those of `rows` that `visitor` may see. `project`: the way to their project, such as `graph__project`."""
-    return rows if visitor.may_everything else rows.filter(**{f"{project}__in": visible_to(visitor)})
+    """Those of `rows` that `visitor` may see. `project`: the way to their project, such as `graph__project`; empty for
+    projects themselves.
+    """
+    if visitor.may_everything:
+        return rows
+    return rows.filter(is_visible(visitor, project)) if visitor.user is not None else rows.none()
+
+
+def is_visible(visitor: Visitor, project: str) -> Q:
+    """Of a query of rows with that way to their project: whether `visitor`, a user, may see each.
+
+    Both parts look at one project by its key, so that a long list costs no more than its rows.
+    """
+    way = f"{project}_id" if project else "pk"
+    is_open = f"{project}__open_to_all" if project else "open_to_all"
+    mine = Membership.objects.filter(project=OuterRef(way), user=visitor.user_id)
+    return Q(Exists(mine)) | Q(**{is_open: True})
 
 
 def role_in(visitor: Visitor, project_id: uuid.UUID) -> Role:
     """The role of `visitor` in a project; NONE if there is no such project."""
-    return min(_own_role(visitor, project_id), MOST_BY_SCOPE[TokenScope(visitor.scope)])
+    return roles_in(visitor, [project_id])[project_id]
 
 
-def _own_role(visitor: Visitor, project_id: uuid.UUID) -> Role:
+def roles_in(visitor: Visitor, project_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Role]:
+    """The same for several, in one query."""
     if visitor.may_everything:
-        return Role.OWNER
-    if visitor.user is None:
-        return Role.NONE
-    found = Membership.objects.filter(project=project_id, user=visitor.user).values_list("role", flat=True).first()
-    if found is not None:
-        return ROLE_OF[found]
-    is_open = Project.objects.filter(id=project_id, open_to_all=True).exists()
-    return Role.VIEWER if is_open else Role.NONE
+        return dict.fromkeys(project_ids, min(Role.OWNER, MOST_BY_SCOPE[TokenScope(visitor.scope)]))
+    found = Project.objects.filter(id__in=project_ids).order_by()
+    rows = found.values_list("id", "open_to_all", own_role(visitor, "pk")) if visitor.user is not None else ()
+    known = {key: role_of(visitor, role, is_open=is_open) for key, is_open, role in rows}
+    return {key: known.get(key, Role.NONE) for key in project_ids}
+
+
+def own_role(visitor: Visitor, way: str) -> Subquery:
+    """Of a query of rows, whose column `way` has the project's id: the word of the membership of `visitor`, a user."""
+    mine = Membership.objects.filter(project=OuterRef(way), user=visitor.user_id).order_by()
+    return Subquery(mine.values("role")[:1])
+
+
+def role_of(visitor: Visitor, membership: str | None, *, is_open: bool) -> Role:
+    """The role that a membership gives, or a project that is open to everybody; at most what the token's scope does."""
+    role = ROLE_OF[membership] if membership else Role.VIEWER if is_open else Role.NONE
+    return min(role, MOST_BY_SCOPE[TokenScope(visitor.scope)])
 
 
 def store_new(project: Project) -> Project:

@@ -17,7 +17,7 @@ from webapp.api.renaming import NameBody, renamed
 from webapp.api.routing import ApiRouter
 from webapp.jobs import deletion
 from webapp.pages.projects.page import project_or_404
-from webapp.projects.access import Role, role_in, visible_to
+from webapp.projects.access import Role, role_in, roles_in, visible_to
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 
@@ -45,15 +45,21 @@ class ProjectBody(FormBody):
     """A name; without one, the project gets one of ours."""
 
 
-def project_out(project: Project) -> ProjectOut:
-    """The project as an answer."""
-    return out_of(ProjectOut, project, role=role_in(acting(), project.id).name.lower())
+def project_out(project: Project, role: Role | None = None) -> ProjectOut:
+    """The project as an answer. `role`: the visitor's, if it is known already."""
+    known = role_in(acting(), project.id) if role is None else role
+    return out_of(ProjectOut, project, role=known.name.lower())
 
 
 @router.get("/projects", response=ProjectPage)
 def list_projects(request: HttpRequest, query: Query[PageQuery]) -> object:
     """List the projects, newest first."""
-    return page_of_rows(visible_to(acting()), query, project_out)
+    return page_of_rows(visible_to(acting()), query, project_out, _together)
+
+
+def _together(projects: list[Project]) -> list[ProjectOut]:
+    roles = roles_in(acting(), [project.id for project in projects])
+    return [project_out(project, roles[project.id]) for project in projects]
 
 
 @router.post("/projects", response={CREATED: ProjectOut})

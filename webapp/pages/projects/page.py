@@ -3,7 +3,7 @@
 import uuid
 from http import HTTPStatus
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +16,7 @@ from webapp.http.user_errors import row_or_404
 from webapp.pages.disk_bytes import of_all, of_each_graph, of_each_project, over_rows
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.pages.run_lines import page_of_lines
-from webapp.projects.access import editable_by, visible_to
+from webapp.projects.access import is_editable, visible_to
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -45,7 +45,7 @@ def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = 
     asked = asked_of(request, sorts=PROJECT_SORTS)
     found = asked.matching(visible_to(acting()), lambda word: Q(name__icontains=word))
     rows = found.annotate(
-        is_editable=Exists(editable_by(acting()).filter(id=OuterRef("pk"))),
+        is_editable=is_editable(acting()),
         graph_count=over_rows(Graph, "project", Count("*"), current(Graph.objects.all())),
         run_count=over_rows(Run, "project", Count("*")),
         **of_each_project(),
