@@ -14,6 +14,7 @@ from webapp.api.operations import (
     graphs,
     here,
     measuring,
+    members,
     plans,
     policies,
     projects,
@@ -50,7 +51,7 @@ server = PlacetoApi(
     docs_decorator=open_to_anyone,
 )
 answer_mistakes(server)
-for module in (here, projects, uploads, graphs, runs, sessions, comparisons, plans, policies, measuring):
+for module in (here, projects, members, uploads, graphs, runs, sessions, comparisons, plans, policies, measuring):
     server.add_router("", module.router)
 
 patterns: tuple[list[URLResolver | URLPattern], str, str] = server.urls

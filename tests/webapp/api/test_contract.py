@@ -1,4 +1,4 @@
-"""Each operation of the OpenAPI document answers as the document says, be it with what was asked for or not."""
+"""Each operation of the OpenAPI document answers as it says, when it does what it is for and when it cannot."""
 
 import uuid
 from dataclasses import dataclass, field

@@ -10,10 +10,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Status
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from engine import api
 from webapp.access.gate import still_allowed
+from webapp.access.marks import needs
 from webapp.accounts.visitor import acting
 from webapp.api.answers import ACCEPTED, CREATED, NOTHING, begun, binary, one_of, out_of
 from webapp.api.event_answers import PAGE, STREAM, EventsOut
@@ -29,15 +30,16 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.http.handler import DATA, in_threads
 from webapp.http.user_errors import row_or_404, status_of
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.jobs.job import CHANGED
 from webapp.jobs.stream import JobEvents
 from webapp.pages.events import event_stream, events_page
 from webapp.pages.policies.page import policy_or_404
-from webapp.pages.policies.views import IN_USE, OF_THE_RELEASE, download
+from webapp.pages.policies.views import EVERYBODYS, IN_USE, OF_THE_RELEASE, download
 from webapp.policies import lifecycle
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy
 from webapp.policies.offered import visible_policies
-from webapp.projects.access import editable_by
+from webapp.projects.access import Role, editable_by
 from webapp.projects.models import Project
 
 router = ApiRouter(tags=["Policies"])
@@ -80,6 +82,14 @@ class TrainingBody(FormBody):
     """Graphs, clusters and time of a training."""
 
     project_id: str | None = Field(None, description="With accounts: whose graphs are used, and whose policy it is.")
+
+
+class PublishedBody(BaseModel):
+    """Whether every project may use it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    published: bool
 
 
 def policy_out(policy: Policy, *, whole: bool = True) -> PolicyOut:
@@ -153,6 +163,16 @@ def cancel_training(request: HttpRequest, policy_id: uuid.UUID, response: HttpRe
     if not cancel_job(policy_or_404(policy_id)):
         raise conflict(ENDED)
     return begun(response, "show_policy", policy_id, _shown(policy_id))
+
+
+@router.post("/policies/{uuid:policy_id}/publish", response=PolicyOut)
+@needs(Role.OWNER)
+def publish_policy(request: HttpRequest, policy_id: uuid.UUID, body: PublishedBody) -> PolicyOut:
+    """Let every project use a policy, or its own alone again."""
+    if policy_or_404(policy_id).project_id is None:
+        raise conflict(EVERYBODYS)
+    Policy.objects.filter(id=policy_id).update(is_published=body.published, **CHANGED)
+    return _shown(policy_id)
 
 
 @router.get("/policies/{uuid:policy_id}/events", response=EventsOut, openapi_extra=PAGE)
