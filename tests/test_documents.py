@@ -13,7 +13,7 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token", "choice"}
+READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token", "choice", "networks", "header", "web_address", "place"}
 """the functions of webapp/environment.py"""
 
 

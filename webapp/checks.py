@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from webapp.accounts.addresses import trusted_networks
 from webapp.broker_address import LONGEST_SOCKET_PATH_BYTES, socket_path
 from webapp.disk_use import LEAST_FREE_BYTES
 
@@ -50,3 +51,37 @@ def check_allowed_hosts(**_: Any) -> list[CheckMessage]:
         return []
     hint = "Name the hosts in ALLOWED_HOSTS."
     return [Warning("ALLOWED_HOSTS lets any name in: DNS rebinding can reach it.", hint=hint, id="placeto.W002")]
+
+
+@register()
+def check_operators(**_: Any) -> list[CheckMessage]:
+    """Where others say who comes in, somebody is an operator."""
+    if settings.ACCOUNTS not in ("proxy", "oidc") or settings.OPERATORS:
+        return []
+    hint = "Set PLACETO_OPERATORS."
+    return [Warning("Nobody is an operator, who may see and manage everything.", hint=hint, id="placeto.W003")]
+
+
+@register()
+def check_trusted_proxies(**_: Any) -> list[CheckMessage]:
+    """Not everybody is a trusted proxy, who can say to be anybody."""
+    networks = trusted_networks(tuple(settings.TRUSTED_PROXIES))
+    if settings.ACCOUNTS != "proxy" or all(network.prefixlen for network in networks):
+        return []
+    sentence = "PLACETO_TRUSTED_PROXIES trusts every address: whoever reaches this server can say to be anybody."
+    return [Error(sentence, hint="Name the addresses of your proxies alone.", id="placeto.E004")]
+
+
+@register()
+def check_provider(**_: Any) -> list[CheckMessage]:
+    """An OpenID provider is named completely."""
+    given = {
+        "PLACETO_OIDC_ADDRESS": settings.OIDC_ADDRESS,
+        "PLACETO_OIDC_CLIENT_ID": settings.OIDC_CLIENT_ID,
+        "PLACETO_OIDC_CLIENT_SECRET": settings.OIDC_CLIENT_SECRET,
+    }
+    missing = [name for name, value in given.items() if not value]
+    if settings.ACCOUNTS != "oidc" or not missing:
+        return []
+    hint = f"Set {' and '.join(missing)}."
+    return [Error("Nobody can log in: the OpenID provider is not named completely.", hint=hint, id="placeto.E005")]

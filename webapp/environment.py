@@ -1,12 +1,16 @@
 """Typed values from the environment, with defaults; an invalid one is refused in one clear line."""
 
+import ipaddress
 import math
 import os
+import re
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -60,6 +64,58 @@ def seconds(name: str, default: float, *, lowest: float, highest: float) -> floa
 def names(name: str, default: tuple[str, ...]) -> list[str]:
     """A list separated by commas."""
     return [part.strip() for part in text(name, ",".join(default)).split(",") if part.strip()]
+
+
+def networks(name: str) -> list[str]:
+    """Addresses or networks, separated by commas."""
+    found = names(name, ())
+    for word in found:
+        try:
+            ipaddress.ip_network(word, strict=False)
+        except ValueError:
+            raise _odd(name, word, "addresses or networks, as in 10.0.0.7, 10.1.0.0/16, fd00::/8") from None
+    return found
+
+
+def header(name: str, default: str) -> str:
+    """The name of an HTTP header."""
+    value = text(name, default)
+    if not re.fullmatch("[A-Za-z0-9-]+", value):
+        raise _odd(name, value, "the name of a header: letters, digits and -")
+    return value
+
+
+def web_address(name: str) -> str:
+    """An `https` address, or an `http` one of this machine, without query; empty if it is unset."""
+    value = text(name, "")
+    if value and not (is_safe_address(value) and not set(value) & set("?#@")):
+        raise _odd(name, value, "an https:// address without query; http:// for this machine's own addresses alone")
+    return value
+
+
+def is_safe_address(address: str) -> bool:
+    """Whether what is sent there can be read by nobody on the way: TLS, or this machine itself."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK))
+
+
+def place(name: str) -> str:
+    """A path of this site, or an address of the web that browsers may be sent to; empty if it is unset."""
+    value = text(name, "")
+    if value and not re.fullmatch(r"(https?:/)?/[^/\\\s][^\\\s]*", value):
+        raise _odd(name, value, "a path such as /oauth2/sign_out, or an http:// or https:// address")
+    return value
+
+
+def require(because: str, *needed: str) -> None:
+    """Raise ImproperlyConfigured if one of `needed` is unset."""
+    missing = [name for name in needed if not text(name, "")]
+    if missing:
+        raise ImproperlyConfigured(f"{because} also needs {' and '.join(missing)}")
 
 
 def folder(name: str, default: Path) -> Path:

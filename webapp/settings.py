@@ -71,11 +71,29 @@ proxy names (proxy); users of an OpenID provider (oidc)."""
 OPEN_TO_NETWORK = environment.flag("PLACETO_OPEN_TO_NETWORK", default=False)
 """Whether, with accounts off, everybody in the network may come in too."""
 OPERATORS = environment.names("PLACETO_OPERATORS", ())
-"""The names of users who are operators, with `proxy` and `oidc`; with `local` the set-up link makes the first one."""
-TRUSTED_PROXIES = environment.names("PLACETO_TRUSTED_PROXIES", ())
+"""Who of the users are operators, with `proxy` and `oidc`; with `local` the set-up link makes the first one."""
+TRUSTED_PROXIES = environment.networks("PLACETO_TRUSTED_PROXIES")
 """The addresses, or networks, of the proxies whose headers count."""
-PROXY_USER_HEADER = environment.text("PLACETO_PROXY_USER_HEADER", "Remote-User")
+PROXY_USER_HEADER = environment.header("PLACETO_PROXY_USER_HEADER", "Remote-User")
 """The header in which such a proxy names the user, with `proxy`."""
+PROXY_LOG_OUT = environment.place("PLACETO_PROXY_LOG_OUT")
+"""Where the proxy logs its users out, for a link on the pages, with `proxy`; empty: there is no link."""
+OIDC_ADDRESS = environment.web_address("PLACETO_OIDC_ADDRESS")
+"""The OpenID provider: its issuer, below which it says how it works."""
+OIDC_CLIENT_ID = environment.text("PLACETO_OIDC_CLIENT_ID", "")
+"""What the provider calls this installation."""
+OIDC_CLIENT_SECRET = environment.token("PLACETO_OIDC_CLIENT_SECRET", shortest=8)
+"""What this installation shows the provider."""
+OIDC_NAME = environment.text("PLACETO_OIDC_NAME", "OpenID")
+"""What people call the provider, for the button."""
+OIDC_DOMAINS = environment.names("PLACETO_OIDC_DOMAINS", ())
+"""The domains of the verified e-mail addresses that may come in; none: everybody whom the provider lets in."""
+if ACCOUNTS == "proxy":
+    environment.require("PLACETO_ACCOUNTS=proxy", "PLACETO_TRUSTED_PROXIES")
+if ACCOUNTS == "oidc":
+    environment.require(
+        "PLACETO_ACCOUNTS=oidc", "PLACETO_OIDC_ADDRESS", "PLACETO_OIDC_CLIENT_ID", "PLACETO_OIDC_CLIENT_SECRET"
+    )
 
 API_REQUESTS_PER_MINUTE = environment.integer(
     "PLACETO_API_REQUESTS_PER_MINUTE", 0 if ACCOUNTS == "off" else 600, lowest=0, highest=1_000_000
@@ -170,10 +188,16 @@ DATABASES = {"default": database(environment.text("DATABASE_URL", _EMBEDDED_DATA
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
+BACKENDS_WITHOUT_PASSWORDS = ["webapp.accounts.backends.KnownUsers"]
+AUTHENTICATION_BACKENDS = (
+    ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+    if ACCOUNTS in ("off", "local")
+    else BACKENDS_WITHOUT_PASSWORDS
+)
+"""a session that another of them has made ends, so that a change of PLACETO_ACCOUNTS logs everybody out"""
+ACCOUNT_ADAPTER = "webapp.accounts.account_adapter.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "webapp.accounts.provider_adapter.ProviderAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")

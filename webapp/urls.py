@@ -37,6 +37,7 @@ urlpatterns = [
     path("", include("webapp.pages.sharing.urls")),
     path("", include("webapp.pages.status.urls")),
     path("", include("webapp.pages.help.urls")),
+    path("", include("webapp.pages.accounts.provider")),
 ]
 
 handler400 = "webapp.http.user_errors.bad_request"

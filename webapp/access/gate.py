@@ -15,7 +15,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from webapp.access.identity import API, OFF, visitor_who_sent
+from webapp.access.identity import API, OFF, PROXY, visitor_who_sent, why_nobody
 from webapp.access.marks import READING, USUAL, AccessRule
 from webapp.access.rows import KINDS, Named, named_row
 from webapp.accounts import audit
@@ -37,10 +37,6 @@ NETWORK_CLOSED = (
 )
 OTHER_SITE = "Another site has sent this request: the API takes such requests from programs alone."
 OF_OTHERS: dict[str, AccessRule] = {
-    "openid_connect_login": AccessRule(anyone=True, accounts=True),
-    "openid_connect_callback": AccessRule(anyone=True, accounts=True),
-    "socialaccount_login_cancelled": AccessRule(anyone=True, accounts=True),
-    "socialaccount_login_error": AccessRule(anyone=True, accounts=True),
     "jsi18n": AccessRule(operators=True, accounts=True),
 }
 """name of an address of another package → its rule"""
@@ -164,6 +160,8 @@ def _log_in_first(request: HttpRequest) -> HttpResponse:
         answer = error_answer(request, HTTPStatus.UNAUTHORIZED, {"": [ASKS_FOR_TOKEN]})
         answer["WWW-Authenticate"] = 'Bearer realm="Placeto Explorer"'
         return answer
+    if settings.ACCOUNTS == PROXY:
+        return error_answer(request, HTTPStatus.UNAUTHORIZED, {"": [why_nobody(request)]})
     if request.method in READING and not wants_json(request):
         return redirect_to_login(request.get_full_path())
     return error_answer(request, HTTPStatus.UNAUTHORIZED, {"": [LOG_IN_FIRST]})
