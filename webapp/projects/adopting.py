@@ -1,12 +1,32 @@
-"""Gives the projects of an installation that had no accounts an owner."""
+"""Projects that belong to nobody: those of the time before an installation had accounts."""
 
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.db import transaction
+from django.dispatch import receiver
+
+from webapp.accounts import audit
 from webapp.accounts.models import User
+from webapp.accounts.visitor import of_user
 from webapp.projects.models import Membership, Project
 
 
 def adopt_projects(user: User) -> int:
-    """Make `user` the owner of every project that has no member; returns how many those are."""
-    alone = Project.all_rows.filter(memberships=None)
-    rows = [Membership(project=project, user=user, role=Membership.OWNER) for project in alone]
-    Membership.objects.bulk_create(rows, ignore_conflicts=True)
-    return len(rows)
+    """Make `user` the owner of each project that has no member; returns how many. Twice does nothing more."""
+    with transaction.atomic():
+        User.objects.select_for_update().filter(id=user.id).first()  # a second request waits for the first one
+        orphans = Project.all_rows.filter(memberships=None)
+        owners = [Membership(project=project, user=user, role=Membership.OWNER) for project in orphans]
+        Membership.objects.bulk_create(owners, ignore_conflicts=True)
+        if owners:
+            audit.note("adopted projects", visitor=of_user(user), words=f"projects without a member: {len(owners)}")
+    return len(owners)
+
+
+@receiver(user_logged_in)
+def _adopt_at_log_in(user: User, **_: Any) -> None:
+    """Where a provider lets people in there is no set-up: the first operator who comes in owns what is there."""
+    if settings.ACCOUNTS == "oidc" and user.is_operator:
+        adopt_projects(user)

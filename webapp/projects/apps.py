@@ -4,7 +4,10 @@ from django.apps import AppConfig
 
 
 class ProjectsConfig(AppConfig):
-    """The app `projects`."""
+    """The app `projects`; gives projects without a member to an operator."""
 
     name = "webapp.projects"
     label = "projects"
+
+    def ready(self) -> None:
+        from webapp.projects import adopting  # noqa: F401  connects its receiver
