@@ -77,3 +77,15 @@ def test_the_first_start_is_remembered_over_attempts(run: Run) -> None:
     run.refresh_from_db()
     assert run.started_at == first
     assert run.attempts == 2
+
+
+def test_a_job_that_is_put_off_waits_in_its_queue_and_was_not_fruitless(run: Run) -> None:
+    claim = Claim.take(Run, run.id)
+    assert claim is not None
+    claim.put_off(error="The other side does not answer.")
+    run.refresh_from_db()
+    assert (run.status, run.claim, run.heartbeat_at, run.attempts) == (Run.QUEUED, None, None, 1)
+    assert (run.fruitless_attempts, run.error) == (0, "The other side does not answer.")
+    assert run in Run.waiting()
+    with pytest.raises(ClaimLostError):
+        claim.put_off()

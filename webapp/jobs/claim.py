@@ -68,6 +68,15 @@ class Claim(Generic[JobType]):
         self._update(status=status, claim=None, worker="", finished_at=Now(), **changes, **CHANGED)
         announce(self.job_id)
 
+    def put_off(self, **changes: Any) -> None:
+        """working → queued, for another attempt once `Job.waiting` has the row again. Raises ClaimLostError.
+
+        `changes` are what `waiting` asks for, such as a time. The attempt was not fruitless.
+        """
+        nobodys = {"claim": None, "worker": "", "heartbeat_at": None, "fruitless_attempts": 0}
+        self._update(status=self.model.QUEUED, **nobodys, **changes, **CHANGED)
+        announce(self.job_id)
+
     def cancel_requested(self) -> bool:
         """Whether somebody asked to cancel it. Raises ClaimLostError."""
         requested: bool | None = self.rows().values_list("cancel_requested", flat=True).first()

@@ -82,6 +82,11 @@ class Job(Deletable):
         """
 
     @classmethod
+    def waiting(cls) -> QuerySet[Any]:
+        """The jobs that a worker may take now."""
+        return cls._default_manager.filter(status=cls.QUEUED, cancel_requested=False)
+
+    @classmethod
     def watched(cls, rows: QuerySet[Any]) -> list[uuid.UUID]:
         """The unfinished ones: the stream of an ended job is closed."""
         return list(rows.filter(status__in=(cls.QUEUED, cls.WORKING)).values_list("id", flat=True))

@@ -79,7 +79,7 @@ def give_back(claim: Claim[Any], *, crashed: bool = False) -> bool:
 
 def publish_queued(model: type[Job]) -> int:
     """Publish the queued rows of `model` if the queue is empty: their messages were lost, or never sent."""
-    queued = model._default_manager.filter(status=model.QUEUED).order_by("created_at")
+    queued = model.waiting().order_by("created_at")
     count = len(queued.values_list("id", flat=True)[:MOST_PUBLISHED_AT_ONCE])
     try:
         if not count or waiting_messages(model.QUEUE) > 0:

@@ -200,7 +200,7 @@ def _waiting(queue: str) -> list[Waiting]:
 
 
 def _queued(model: type[Job]) -> Any:
-    return model.owned(model._default_manager.filter(status=model.QUEUED, cancel_requested=False))
+    return model.owned(model.waiting())
 
 
 def _work_of(model: type[Job]) -> Callable[[uuid.UUID], bool]:
