@@ -86,6 +86,7 @@ SLOW = (
     "models",
     "private_apis/test_tensorflow.py",
     "supervisor",
+    "webapp/hooks/test_killed_sender.py",
     "webapp/test_backup_between_databases.py",
     "webapp/test_default_policy.py",
     "webapp/test_download_saved_model.py",

@@ -13,7 +13,10 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token", "choice", "networks", "header", "web_address", "place"}
+READERS = {
+    *("text", "flag", "integer", "seconds", "names", "places", "folder", "secret", "token", "choice"),
+    *("networks", "header", "web_address", "place"),
+}
 """the functions of webapp/environment.py"""
 
 

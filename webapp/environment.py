@@ -5,12 +5,15 @@ import math
 import os
 import re
 import secrets
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_NUMBERS = re.compile(r"[0-9.]+")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -118,6 +121,15 @@ def require(because: str, *needed: str) -> None:
         raise ImproperlyConfigured(f"{because} also needs {' and '.join(missing)}")
 
 
+def places(name: str) -> list[str]:
+    """A list of host names, addresses and networks, separated by commas."""
+    found = names(name, ())
+    for entry in found:
+        if not (_is_network(entry) or (_HOST.fullmatch(entry) and not _NUMBERS.fullmatch(entry))):
+            raise _odd(name, entry, "host names, addresses and networks such as 10.1.0.0/16, with commas between")
+    return found
+
+
 def folder(name: str, default: Path) -> Path:
     """An absolute folder, created with mode 0700 if it is missing."""
     path = Path(text(name, str(default))).expanduser().resolve()
@@ -160,6 +172,14 @@ def _write_secret(path: Path) -> None:
         return
     finally:
         draft.unlink()
+
+
+def _is_network(entry: str) -> bool:
+    try:
+        ip_network(entry, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _odd(name: str, value: str, allowed: str) -> ImproperlyConfigured:

@@ -56,6 +56,17 @@ WORKER_FILE = Path(_WORKER_FILE) if _WORKER_FILE else None
 METRICS_TOKEN = environment.token("PLACETO_METRICS_TOKEN", shortest=16)
 """The bearer token of /metrics; empty: there are no metrics."""
 
+HOOKS_ALLOWED = environment.places("PLACETO_HOOKS_ALLOWED")
+"""Names, addresses and networks that webhooks may reach beside public addresses."""
+HOOKS_APPRISE = environment.names(
+    "PLACETO_HOOKS_APPRISE",
+    (
+        *("discord", "gchat", "gotifys", "mailtos", "matrixs", "mmosts", "ntfys", "pbul", "pover", "rockets"),
+        *("slack", "tgram", "workflows", "zulip"),
+    ),
+)
+"""The services of Apprise that webhooks may use, by the beginnings of their addresses."""
+
 READING_MEMORY_BYTES = environment.integer(
     "PLACETO_READING_MEMORY_BYTES", api.machine_memory_bytes() * 3 // 4, lowest=1024**3, highest=1024**5
 )
@@ -147,6 +158,7 @@ INSTALLED_APPS = [
     "webapp.comparisons.apps.ComparisonsConfig",
     "webapp.plans.apps.PlansConfig",
     "webapp.measuring.apps.MeasuringConfig",
+    "webapp.hooks.apps.HooksConfig",
     "webapp.backups.apps.BackupsConfig",
     "webapp.api.apps.ApiConfig",
 ]
@@ -299,6 +311,7 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 
 CHORES = (
+    "webapp.hooks.noting.note_events",
     "webapp.jobs.purging.purge_step",
     "webapp.runs.run_summary.keep_missing_summaries",
     "webapp.runs.thinning.thin_old_runs",
@@ -310,6 +323,7 @@ CHORES = (
     "webapp.uploads.receiving.remove_expired_uploads",
     "webapp.uploads.orphan_files.remove_orphan_uploads",
     "webapp.api.kept_answers.remove_old_answers",
+    "webapp.hooks.thinning.thin_deliveries",
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
 

@@ -35,6 +35,7 @@ urlpatterns = [
     path("", include("webapp.pages.placements.urls")),
     path("", include("webapp.pages.exports.urls")),
     path("", include("webapp.pages.sharing.urls")),
+    path("", include("webapp.pages.hooks.urls")),
     path("", include("webapp.pages.status.urls")),
     path("", include("webapp.pages.help.urls")),
     path("", include("webapp.pages.accounts.provider")),

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.http",),
     ("webapp.example",),
     ("webapp.backups",),
-    ("webapp.sharing",),
+    ("webapp.sharing", "webapp.hooks"),
     ("webapp.comparisons", "webapp.placements", "webapp.plans", "webapp.measuring"),
     ("webapp.runs",),
     ("webapp.policies",),

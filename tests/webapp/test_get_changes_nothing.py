@@ -21,6 +21,7 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.run_rows import answered, compared, searched, started
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Delivery, Webhook
 from webapp.jobs.models import Event
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.pages.exports.placements import OF_PLACEMENT
@@ -148,6 +149,7 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
     measurement = StepMeasurement.objects.create(graph=real_graph, cluster=run.cluster, rounds=2, steps=2)
     given = {"name": "mine", "placement": json.dumps([1] * groups)}
     kept = client.post(f"/runs/{run.id}/placements/", given, headers={"accept": "application/json"})
+    hook = Webhook.objects.create(project=project, name="Ours", target="https://hooks.example.org/", events=[])
     ended = {
         "project_id": project.id,
         "graph_id": real_graph.id,
@@ -161,6 +163,8 @@ def rows(project: Project, real_graph: Graph, client: Client, release_policy: Pa
         "placement_id": kept.json()["id"],
         "search_id": searched(real_graph, is_done=True).id,
         "link_id": uuid.uuid4(),
+        "hook_id": hook.id,
+        "delivery_id": Delivery.objects.create(webhook=hook, event="run.finished", key="1", body="{}").id,
     }
     waiting_graph = Graph.objects.create(project=project, name="small.json", suffix=".json")
     waiting_comparison = Comparison.objects.create(

@@ -13,6 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.webapp.conftest import MemoryBroker
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Delivery
 from webapp.jobs import reaper
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
@@ -222,4 +223,5 @@ def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_every_job_is_seen_to() -> None:
-    assert set(reaper.job_models()) == {Calibration, Graph, PlanSearch, StepMeasurement, Policy, Profile, Run}
+    everything = {Calibration, Delivery, Graph, PlanSearch, StepMeasurement, Policy, Profile, Run}
+    assert set(reaper.job_models()) == everything

@@ -26,6 +26,7 @@ from webapp.backups.restore import restore
 from webapp.backups.rows import lines_of
 from webapp.backups.schema import applied_migrations, name_of, tables_at
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Delivery, Webhook
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import Event, SavedState
 from webapp.policies.models import Policy
@@ -63,7 +64,9 @@ def expect_nothing(data_folder: Path) -> None:
 
 @pytest.fixture
 def archive(run: Run, graph: Graph, tmp_path: Path) -> Path:
-    """A backup of a project with a graph, its file and a run with events and a state."""
+    """A backup of a project with a graph, its file, a run with events and a state, and a webhook with a delivery."""
+    hook = Webhook.objects.create(project=run.project, name="Ours", target="https://hooks.example.org/", events=[])
+    Delivery.objects.create(webhook=hook, event="run.finished", key="1", body="{}")
     Graph.objects.filter(id=graph.id).update(file_bytes=2)
     Event.objects.bulk_create(
         [Event(job_id=run.id, seq=seq, type="episode", data=f'{{"seq": {seq}}}') for seq in range(1, 501)]
@@ -301,6 +304,10 @@ VALUES: list[tuple[str, str, Any, str]] = [
     ("runs.run", "evaluations", True, "has True as evaluations; allowed: a value of type BigIntegerField"),
     ("runs.run", "seconds", float("nan"), "has nan as seconds; allowed: a finite number"),
     ("runs.run", "drop_devices", 2, "has 2 as drop_devices; allowed: a value of type BooleanField"),
+    ("hooks.webhook", "kind", "smoke", "as kind; allowed: one of webhook, apprise"),
+    ("hooks.delivery", "event", "x\r\nX-Evil: 1", "as event; allowed: an event of webhooks"),
+    ("hooks.delivery", "body", "[]", "as body; allowed: the text of a JSON object"),
+    ("hooks.delivery", "status", "running", "as status; allowed: one of queued, sending, delivered, failed, cancelled"),
     ("jobs.event", "data", "</script>", "as data; allowed: the text of a JSON object"),
     ("jobs.savedstate", "state", "no base64!", r"rows of jobs\.savedstate are not what its manifest promises"),
 ]

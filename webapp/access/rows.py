@@ -12,6 +12,7 @@ from webapp.accounts.models import TokenScope
 from webapp.accounts.visitor import Visitor
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Delivery, Webhook
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.placements.models import Placement
 from webapp.plans.models import PlanSearch
@@ -50,6 +51,8 @@ KINDS: Mapping[str, Kind] = {
     "profile_id": Kind(Profile, "measurement", ("graph__project_id",)),
     "upload_id": Kind(PartialUpload, "upload", ("project_id",)),
     "calibration_id": Kind(Calibration, "calibration"),
+    "hook_id": Kind(Webhook, "webhook", ("project_id",)),
+    "delivery_id": Kind(Delivery, "delivery", ("webhook__project_id",)),
     "link_id": Kind(
         ShareLink,
         "link",

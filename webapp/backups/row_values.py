@@ -11,6 +11,8 @@ from django.db import models
 
 from engine import api
 from webapp.backups.schema import TableModel
+from webapp.hooks.events import EVENTS, TEST
+from webapp.hooks.models import Webhook
 from webapp.jobs.job import Job
 from webapp.jobs.models import Event
 from webapp.json_field import JsonTextField
@@ -123,6 +125,9 @@ _RULES: dict[tuple[str, str], tuple[str, Allowed]] = {
     ("runs.event", "data"): _JSON,
     ("policies.policyevent", "data"): _JSON,
     ("policies.policy", "source"): ("one of " + ", ".join(Policy.SOURCES), Policy.SOURCES.__contains__),
+    ("hooks.webhook", "kind"): ("one of " + ", ".join(Webhook.KINDS), Webhook.KINDS.__contains__),
+    ("hooks.delivery", "event"): ("an event of webhooks", {*EVENTS, TEST}.__contains__),
+    ("hooks.delivery", "body"): _JSON,
     ("placements.placement", "origin"): ("one of " + ", ".join(Placement.ORIGINS), Placement.ORIGINS.__contains__),
 }
 """(table, column) → what is allowed there; the table may be one of an earlier version"""

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Webhook
 from webapp.measuring.models import StepMeasurement
 from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
@@ -42,8 +43,12 @@ def _way_to(row: Model) -> list[tuple[str, str]]:
             return [*_way_to(row.graph), (reverse("plans:detail", args=[row.id]), row.name or "Plans")]
         case StepMeasurement():
             return [*_way_to(row.graph), (reverse("measurements:detail", args=[row.id]), "Measured placements")]
+        case Webhook():
+            hooks = (reverse("hooks:list", args=[row.project_id]), "Webhooks")
+            return [*_way_to(row.project), hooks, (reverse("hooks:detail", args=[row.id]), row.name)]
         case Policy():
             return [(reverse("policies:list"), "Policies"), (reverse("policies:detail", args=[row.id]), row.name)]
     raise TypeError(
-        f"no page for a {type(row).__name__}; allowed: project, graph, run, comparison, search, measurement, policy"
+        f"no page for a {type(row).__name__}; "
+        "allowed: project, graph, run, comparison, search, measurement, webhook, policy"
     )

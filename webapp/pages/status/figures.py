@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.graphs.models import Graph
+from webapp.hooks.models import Delivery
 from webapp.jobs.job import Job
 from webapp.jobs.reaper import job_models
 from webapp.measuring.models import Calibration, Profile, StepMeasurement
@@ -32,6 +33,7 @@ OWN_PAGES: dict[type[Job], tuple[str, Callable[[Any], str]]] = {
     Policy: ("training", lambda policy: reverse("policies:detail", args=[policy.id])),
     Run: ("run", lambda run: reverse("runs:detail", args=[run.id])),
     PlanSearch: ("search for plans", lambda search: reverse("plans:detail", args=[search.id])),
+    Delivery: ("delivery", lambda delivery: reverse("hooks:detail", args=[delivery.webhook_id])),
 }
 """kind of job → its word, and the address of the page that shows one"""
 
@@ -141,6 +143,7 @@ def failed_jobs() -> list[JobLine]:
     lines = [
         _line(job, job.finished_at or job.created_at)
         for model in job_models()
+        if model is not Delivery  # a receiver that takes nothing is no fault of ours; its webhook's page shows it
         for job in _with_names(
             model._default_manager.filter(status=model.FAILED).order_by("-finished_at")[:MOST_LISTED]
         )
@@ -153,7 +156,7 @@ def _queue(name: str, takers: int, listed: int) -> QueueFigures:
     for model in job_models():
         if name != model.QUEUE:
             continue
-        rows = model._default_manager.filter(status=model.QUEUED).order_by()
+        rows = model.waiting().order_by()
         found = rows.aggregate(count=Count("id"), oldest=Min("created_at"))
         waiting += found["count"]
         oldest = min(filter(None, (oldest, found["oldest"])), default=None)
@@ -170,6 +173,8 @@ def _with_names(rows: Any) -> Any:
         return rows.select_related("graph").only(*needed, "method", "graph__name")
     if rows.model is PlanSearch:
         return rows.select_related("graph").only(*needed, "name", "graph__name")
+    if rows.model is Delivery:
+        return rows.select_related("webhook").only(*needed, "event", "webhook__name")
     if rows.model in (Profile, StepMeasurement):
         return rows.select_related("graph").only(*needed, "graph__name")
     return rows.only(*needed) if rows.model is Calibration else rows.only(*needed, "name")
