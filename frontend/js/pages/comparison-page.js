@@ -3,6 +3,7 @@
 import { ComparisonChart } from "../chart/comparison-chart.js";
 import { stateWords } from "../chart/comparison-model.js";
 import { initialState, reduce } from "../jobs/comparison-state.js";
+import { offerEndNotice } from "../jobs/end-notice.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { SERVER_UPDATED } from "../jobs/words.js";
@@ -101,6 +102,7 @@ function works(state) {
 fillNumbers(document);
 tendMenus(document);
 shareLinks(document);
+offerEndNotice(document);
 watchDownloads(document);
 watchRows(document, undefined, () => undefined);
 new ComparisonPage(JSON.parse(find(document, "#comparison", HTMLScriptElement).text)).start();

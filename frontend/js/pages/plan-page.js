@@ -2,6 +2,7 @@
 
 import { PlanChart } from "../chart/plan-chart.js";
 import { soFarWords } from "../chart/plan-points.js";
+import { offerEndNotice } from "../jobs/end-notice.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { initialState, reduce } from "../jobs/plan-state.js";
@@ -144,4 +145,5 @@ fillNumbers(document);
 shareLinks(document);
 tendMenus(document);
 watchDownloads(document);
+offerEndNotice(document);
 new PlanPage(find(document, "[data-page=plans]", HTMLElement), JSON.parse(find(document, "#plan", HTMLScriptElement).text)).start();

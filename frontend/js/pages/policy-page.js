@@ -1,6 +1,7 @@
 /** The page of a policy: follows its training live, and later replays the same events. */
 
 import { PolicyChart } from "../chart/policy-chart.js";
+import { offerEndNotice } from "../jobs/end-notice.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { hasEnded } from "../jobs/job-state.js";
@@ -102,6 +103,7 @@ class TrainingView {
 
 const root = find(document, "[data-page=policy]", HTMLElement);
 fillNumbers(document);
+offerEndNotice(document);
 watchRows(document, undefined, () => undefined);
 if (root.querySelector("[data-part=training]")) {
   new TrainingView(root, JSON.parse(find(document, "#stage-words", HTMLScriptElement).text)).start();

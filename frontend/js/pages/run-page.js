@@ -7,6 +7,7 @@ import { COLOURINGS } from "../graph/colouring.js";
 import { deviceLooks } from "../graph/devices.js";
 import { loadGraph } from "../graph/drawn-graph.js";
 import { GraphPanel } from "../graph/graph-panel.js";
+import { offerEndNotice } from "../jobs/end-notice.js";
 import { FlatPanel } from "../ops/flat-panel.js";
 import { listenToCancel } from "../run/cancel-form.js";
 import { FollowedRun } from "../run/followed-run.js";
@@ -235,6 +236,7 @@ async function main() {
   tendMenus(document);
   keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
   shareLinks(document, whyNoLink);
+  offerEndNotice(document);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));
