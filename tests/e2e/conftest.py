@@ -49,7 +49,8 @@ def application_output(data_folder: Path) -> Path:
 def address(data_folder: Path, application_output: Path) -> Iterator[str]:
     """The address of an application that runs for all browser tests."""
     port = free_port()
-    with application(data_folder, port, application_output, PLACETO_ACCOUNTS=ACCOUNTS) as running:
+    own = {"PLACETO_ACCOUNTS": ACCOUNTS, "PLACETO_HOOKS_ALLOWED": "127.0.0.1"}
+    with application(data_folder, port, application_output, **own) as running:
         running.wait_for_line(f"ready at http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"
 

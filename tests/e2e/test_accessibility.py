@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.e2e.plan_search import open_form, search
-from tests.e2e.steps import address_of, part
+from tests.e2e.steps import address_of, create_project, part
 
 pytestmark = pytest.mark.e2e
 AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -73,6 +73,7 @@ def test_axe_finds_nothing_serious(bare_page: Page) -> None:
         "/projects/",
         project,
         f"{project}delete/",
+        f"{project}hooks/",
         graph,
         f"{graph}compare/",
         f"{graph}measure/",
@@ -91,6 +92,28 @@ def test_axe_finds_nothing_serious_on_the_pages_of_plans(bare_page: Page, tmp_pa
     for fold in bare_page.locator("details").all():
         fold.evaluate("details => { details.open = true; }")
     found |= found_on(bare_page)
+    assert {where: faults for where, faults in found.items() if faults} == {}
+
+
+def test_axe_finds_nothing_serious_on_the_pages_of_webhooks(bare_page: Page) -> None:
+    page = bare_page
+    create_project(page, "Seen by axe")
+    page.get_by_role("link", name="Webhooks").click()
+    page.get_by_role("button", name="Add webhook").click()
+    page.get_by_label("Name", exact=True).fill("Our CI")
+    page.get_by_label("Address", exact=True).fill("https://127.0.0.1:9/in")
+    page.get_by_role("button", name="Add webhook").click()
+    found = found_on(page)
+    page.get_by_role("button", name="Send a test").click()
+    expect(page.get_by_text("It cannot be reached: it refused or ended the connection.")).to_be_visible()
+    for fold in page.locator("details").all():
+        fold.evaluate("details => { details.open = true; }")
+    found |= found_on(page)
+    project = page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Webhooks")
+    page.get_by_role("link", name="Edit").click()
+    found |= found_on(page)
+    project.click()
+    found |= found_on(page)
     assert {where: faults for where, faults in found.items() if faults} == {}
 
 
