@@ -5,7 +5,6 @@ import math
 import os
 import re
 import secrets
-from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -176,7 +175,7 @@ def _write_secret(path: Path) -> None:
 
 def _is_network(entry: str) -> bool:
     try:
-        ip_network(entry, strict=False)
+        ipaddress.ip_network(entry, strict=False)
     except ValueError:
         return False
     return True

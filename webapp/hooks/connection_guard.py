@@ -60,4 +60,8 @@ def _listen() -> None:
 
 def _judge(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _CONNECTIONS and (guard := _guard.get(None)) is not None and arguments[1] is not None:
-        guard.judge(arguments[1])
+        token = _guard.set(None)  # what judges looks at the network itself
+        try:
+            guard.judge(arguments[1])
+        finally:
+            _guard.reset(token)

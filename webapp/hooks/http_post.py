@@ -122,17 +122,13 @@ class _CheckedBackend(httpcore.NetworkBackend):
                 raise UnreachableError(sentence)
         for address in addresses[:-1]:
             try:
-                return self._connect(address, port, by_name=by_name)
+                return self._connect(address, port)
             except httpcore.ConnectError:
                 continue
-        return self._connect(addresses[-1], port, by_name=by_name)
+        return self._connect(addresses[-1], port)
 
-    def _connect(self, address: Address, port: int, *, by_name: bool) -> httpcore.NetworkStream:
+    def _connect(self, address: Address, port: int) -> httpcore.NetworkStream:
         stream = httpcore.SyncBackend().connect_tcp(str(address), port, timeout=self._deadline.left())
-        own, other = (stream.get_extra_info(name)[0] for name in ("client_addr", "server_addr"))
-        if own == other and not by_name and not self._allowed.has_address(address):
-            stream.close()
-            raise UnreachableError(f"The address {address} is this machine's own.")
         return _TimedStream(stream, self._deadline)
 
 

@@ -5,6 +5,7 @@ of them: what is resolved is what is reached.
 """
 
 import ipaddress
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -23,6 +24,7 @@ _NOT_PUBLIC = tuple(
     )
 )
 """networks that Python's own lists, which differ between its versions, may call public; the private ones are in them"""
+_ASK = "An operator can allow it in PLACETO_HOOKS_ALLOWED."
 _NAT64 = ip_network("64:ff9b::/96")
 
 
@@ -63,9 +65,11 @@ class AllowedPlaces:
 
     def refusal(self, address: Address) -> str:
         """Why this address is not to be reached; empty if it may be."""
-        if self.has_address(address) or (is_public(address) and not _is_hidden_private(address)):
+        if self.has_address(address):
             return ""
-        return f"The address {address} is not a public one. An operator can allow it in PLACETO_HOOKS_ALLOWED."
+        if not is_public(address) or _is_hidden_private(address):
+            return f"The address {address} is not a public one. {_ASK}"
+        return f"The address {address} is this machine's own. {_ASK}" if is_own(address) else ""
 
 
 def is_public(address: Address) -> bool:
@@ -73,6 +77,20 @@ def is_public(address: Address) -> bool:
     special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
     listed = any(address in network for network in _NOT_PUBLIC)
     return address.is_global and not special and not listed and not address.is_loopback
+
+
+def is_own(address: Address) -> bool:
+    """Whether a connection to it would come from it: a public address of this machine, whose services may trust it.
+
+    Nothing is sent: to connect a datagram socket only chooses the way.
+    """
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((str(address), 9))
+            return address_of(probe.getsockname()[0]) == address
+    except OSError:
+        return False  # there is no way to it at all
 
 
 def _is_hidden_private(address: Address) -> bool:

@@ -15,6 +15,7 @@ from tests.webapp.hooks.conftest import Names, added
 from tests.webapp.hooks.deliveries import ended, look_and_send, only
 from tests.webapp.hooks.receiver import Receiver, receiving
 from webapp.graphs.models import Graph
+from webapp.hooks import reachable
 from webapp.hooks.apprise_post import NOT_INSTALLED, one_line, plain, require_apprise_target, send_message
 from webapp.hooks.forms import WebhookForm
 from webapp.hooks.http_post import NotTakenError
@@ -51,6 +52,13 @@ def test_a_name_is_judged_at_the_connection_whatever_it_resolved_to_before(recei
     names("rebinding.example", ["127.0.0.1"])
     with pytest.raises(NotTakenError, match="not a public one"):
         send_message(ntfy(receiver, "rebinding.example"), "Title", "Text")
+    assert receiver.connections == 0
+
+
+def test_an_address_of_this_machine_is_refused(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reachable, "is_public", lambda _address: True)
+    with pytest.raises(NotTakenError, match="is this machine's own"):
+        send_message(ntfy(receiver), "Title", "Text")
     assert receiver.connections == 0
 
 
