@@ -18,12 +18,14 @@ from webapp.api.paging import PageOut, PageQuery, page_of_rows
 from webapp.api.refusals import conflict, refused
 from webapp.api.renaming import NameBody, renamed
 from webapp.api.routing import ApiRouter
-from webapp.http.handler import DATA, WAITING, in_threads
+from webapp.http.handler import DATA, EXPLAINING, WAITING, in_threads
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.jobs.stream import JobEvents
 from webapp.pages.events import event_stream, events_page
+from webapp.pages.exports.views import html_file
 from webapp.pages.graphs.page import graph_or_404
+from webapp.pages.projects.page import project_or_404
 from webapp.pages.runs.downloads import NAMES, REPORT, download, download_simplest
 from webapp.pages.runs.page import result_of, run_fields, run_or_404
 from webapp.runs import lifecycle
@@ -89,6 +91,9 @@ class RunOut(BaseModel):
     stream: dict[str, Any] | None = Field(description="null: it makes the time of one step small.")
     constraints: list[Any]
     best_step_time_us: float | None = Field(description="null: no placement that fits has been found.")
+    verdict: dict[str, Any] | None = Field(
+        description="Of a run that found no placement that fits: by how much; null of any other, and in lists."
+    )
     result: ResultOut | None = Field(description="null until it has a report, and in lists.")
     groups: int | None
     last_seq: int = Field(description="The number of its last event.")
@@ -114,12 +119,13 @@ PLACEMENT = {"application/json": {"schema": {"type": "object", "additionalProper
 def run_out(run: Run) -> RunOut:
     """The run as an answer."""
     result = result_of(run)
-    return RunOut(**_known(run), result=None if result is None else ResultOut.model_validate(result))
+    found = None if result is None else ResultOut.model_validate(result)
+    return RunOut(**_known(run), verdict=run.verdict, result=found)
 
 
 def _listed(run: Run) -> RunOut:
     """The same without its result, which is large."""
-    return RunOut(**_known(run), result=None)
+    return RunOut(**_known(run), verdict=None, result=None)
 
 
 def _known(run: Run) -> dict[str, Any]:
@@ -131,6 +137,13 @@ def _known(run: Run) -> dict[str, Any]:
         "groups": run.graph.group_count,
     }
     return {**usual, **run_fields(run), "graph_id": run.graph_id, "project_id": run.project_id, "title": str(run)}
+
+
+@router.get("/projects/{uuid:project_id}/runs", response=RunPage)
+def list_runs_of_project(request: HttpRequest, project_id: uuid.UUID, query: Query[PageQuery]) -> object:
+    """List the runs on all graphs of a project, newest first."""
+    rows = Run.objects.filter(graph__in=project_or_404(project_id).graphs.all())
+    return page_of_rows(rows.select_related("graph").defer("graph__summary"), query, _listed)
 
 
 @router.get("/graphs/{uuid:graph_id}/runs", response=RunPage)
@@ -211,6 +224,13 @@ def placement_of_run(request: HttpRequest, run_id: uuid.UUID, simplest: bool = F
 def report_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     """Give the engine's report; of a run without one, a report of its best placement so far."""
     return download(request, run_id, REPORT)
+
+
+@router.get("/runs/{uuid:run_id}/files/run.html", openapi_extra=binary("application/octet-stream"))
+@in_threads(EXPLAINING)
+def page_of_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
+    """Give the page of a run that has ended as one file, which opens without a server."""
+    return html_file(request, run_id)
 
 
 @router.get(

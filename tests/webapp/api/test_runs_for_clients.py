@@ -1,0 +1,43 @@
+"""What a client asks of runs beside their row: all of a project, why nothing fits, and the page as a file."""
+
+from django.test import Client
+
+from tests.webapp.run_rows import answered, started
+from webapp.graphs.models import Graph
+from webapp.projects.models import Project
+from webapp.runs.models import Run
+
+API = "/api/v1"
+
+
+def test_the_runs_of_a_project_are_those_of_its_graphs(client: Client, ready_graph: Graph) -> None:
+    other = Project.objects.create(name="another")
+    older, newer = started(ready_graph), started(ready_graph)
+    page = client.get(f"{API}/projects/{ready_graph.project_id}/runs?limit=1").json()
+    assert [row["id"] for row in page["items"]] == [str(newer.id)]
+    rest = client.get(f"{API}/projects/{ready_graph.project_id}/runs", {"after": page["next"]}).json()
+    assert ([row["id"] for row in rest["items"]], rest["next"]) == ([str(older.id)], None)
+    assert client.get(f"{API}/projects/{other.id}/runs").json() == {"items": [], "next": None}
+
+
+def test_the_runs_of_no_project_are_not_found(client: Client, run: Run) -> None:
+    assert client.get(f"{API}/projects/{run.id}/runs").status_code == 404
+
+
+def test_a_run_without_a_placement_that_fits_says_why(client: Client, run: Run) -> None:
+    verdict = {"kind": "infeasible", "sentence": "Nothing fits."}
+    Run.objects.filter(id=run.id).update(status=Run.FAILED, error="nothing fits", verdict=verdict)
+    assert client.get(f"{API}/runs/{run.id}").json()["verdict"] == verdict
+
+
+def test_the_page_of_a_run_is_a_file(client: Client, real_graph: Graph) -> None:
+    run, _ = answered(real_graph, status=Run.DONE)
+    answer = client.get(f"{API}/runs/{run.id}/files/run.html")
+    assert answer.status_code == 200
+    assert b"Content-Security-Policy" in answer.content and b"file-data" in answer.content
+
+
+def test_a_run_that_works_has_no_such_page_yet(client: Client, real_graph: Graph) -> None:
+    run, _ = answered(real_graph, status=Run.RUNNING)
+    answer = client.get(f"{API}/runs/{run.id}/files/run.html")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
