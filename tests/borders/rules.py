@@ -140,8 +140,14 @@ def ours_in_the_client(source: PythonSource) -> Iterator[str]:
                 yield f"{source.module}:{node.lineno} imports torch while it is imported"
 
 
+READER_OF_A_TOKEN = "client.placeto.remote.environment"
+"""A script of a CI server has its token in the environment, so that it stands in no file and no list of processes."""
+
+
 def environment_reads(source: PythonSource) -> Iterator[str]:
     """Every use of the process's environment."""
+    if source.module == READER_OF_A_TOKEN:
+        return
     for reach in [*source.attributes(), *source.imports()]:
         if re.match(r"os\.(environb?|getenvb?)\b", reach.name):
             yield f"{source.module}:{reach.line} uses {reach.name}"
