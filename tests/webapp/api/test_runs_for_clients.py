@@ -1,9 +1,14 @@
 """What a client asks of runs beside their row: all of a project, why nothing fits, and the page as a file."""
 
+from pathlib import Path
+
+import pytest
 from django.test import Client
 
+from tests.engine.policies.small_policies import small_policy
 from tests.webapp.run_rows import answered, started
 from webapp.graphs.models import Graph
+from webapp.policies import default_policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
@@ -41,3 +46,17 @@ def test_a_run_that_works_has_no_such_page_yet(client: Client, real_graph: Graph
     run, _ = answered(real_graph, status=Run.RUNNING)
     answer = client.get(f"{API}/runs/{run.id}/files/run.html")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("fields", "has_policy"), [({}, True), ({"method": "heft"}, False), ({"method": "auto", "policy": ""}, False)]
+)
+def test_the_release_s_policy_goes_to_methods_that_take_one(
+    client: Client, real_graph: Graph, release_policy: Path, fields: dict[str, str], has_policy: bool
+) -> None:
+    release_policy.write_bytes(small_policy().to_bytes())
+    default_policy.bring_up_to_date()
+    body = {"cluster": "2xK80", "evaluations": 9, **fields}
+    answer = client.post(f"{API}/graphs/{real_graph.id}/runs", body, content_type="application/json")
+    assert answer.status_code == 202, answer.json()
+    assert (answer.json()["policy"] is not None) == has_policy

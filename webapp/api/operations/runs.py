@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Status
 from pydantic import BaseModel, ConfigDict, Field
 
+from engine import api
 from webapp.access.gate import still_allowed
 from webapp.api.answers import ACCEPTED, NOTHING, begun, binary, one_of
 from webapp.api.event_answers import PAGE, STREAM, EventsOut
@@ -161,14 +162,21 @@ def start_run(
     body: RunBody,
     response: HttpResponse,
 ) -> Status[RunOut]:
-    """Start a run. What is not given is as the form first shows it."""
+    """Start a run. What is not given is as the form first shows it; a method that takes no policy gets none."""
     graph = graph_or_404(graph_id)
-    form = filled(RunForm, body, graph=graph)
+    form = filled(RunForm, body, _usual_policy(body), graph=graph)
     form.require_placeable(graph, form.request)
     if form.errors:
         raise refused(form)
     run = lifecycle.start(graph, form.request, form.policy_row)
     return begun(response, "show_run", run.id, run_out(run_or_404(run.id)))
+
+
+def _usual_policy(body: RunBody) -> dict[str, str]:
+    """No policy, for a method that takes none and is not given one; the page hides the field then."""
+    given = body.model_dump(exclude_unset=True)
+    takes = [method.name for method in api.methods() if method.takes_policy]
+    return {} if "policy" in given or (given.get("method") or takes[0]) in takes else {"policy": ""}
 
 
 @router.get("/runs/{uuid:run_id}", response=RunOut)
