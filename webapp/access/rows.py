@@ -25,7 +25,7 @@ from webapp.uploads.models import PartialUpload
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NamedKind:
     """A kind of row that addresses name."""
 
     model: type[Model]
@@ -38,22 +38,22 @@ class Kind:
 
 
 NO_PROJECT = Value(None, output_field=UUIDField())
-KINDS: Mapping[str, Kind] = {
-    "project_id": Kind(Project, "project", ("id",)),
-    "graph_id": Kind(Graph, "graph", ("project_id",)),
-    "run_id": Kind(Run, "run", ("project_id",)),
-    "other_id": Kind(Run, "run", ("project_id",)),
-    "comparison_id": Kind(Comparison, "comparison", ("graph__project_id",)),
-    "search_id": Kind(PlanSearch, "search for plans", ("graph__project_id",)),
-    "policy_id": Kind(Policy, "policy", ("project_id",), "is_published"),
-    "placement_id": Kind(Placement, "placement", ("graph__project_id",)),
-    "measurement_id": Kind(StepMeasurement, "measurement", ("graph__project_id",)),
-    "profile_id": Kind(Profile, "measurement", ("graph__project_id",)),
-    "upload_id": Kind(PartialUpload, "upload", ("project_id",)),
-    "calibration_id": Kind(Calibration, "calibration"),
-    "hook_id": Kind(Webhook, "webhook", ("project_id",)),
-    "delivery_id": Kind(Delivery, "delivery", ("webhook__project_id",)),
-    "link_id": Kind(
+KINDS: Mapping[str, NamedKind] = {
+    "project_id": NamedKind(Project, "project", ("id",)),
+    "graph_id": NamedKind(Graph, "graph", ("project_id",)),
+    "run_id": NamedKind(Run, "run", ("project_id",)),
+    "other_id": NamedKind(Run, "run", ("project_id",)),
+    "comparison_id": NamedKind(Comparison, "comparison", ("graph__project_id",)),
+    "search_id": NamedKind(PlanSearch, "search for plans", ("graph__project_id",)),
+    "policy_id": NamedKind(Policy, "policy", ("project_id",), "is_published"),
+    "placement_id": NamedKind(Placement, "placement", ("graph__project_id",)),
+    "measurement_id": NamedKind(StepMeasurement, "measurement", ("graph__project_id",)),
+    "profile_id": NamedKind(Profile, "measurement", ("graph__project_id",)),
+    "upload_id": NamedKind(PartialUpload, "upload", ("project_id",)),
+    "calibration_id": NamedKind(Calibration, "calibration"),
+    "hook_id": NamedKind(Webhook, "webhook", ("project_id",)),
+    "delivery_id": NamedKind(Delivery, "delivery", ("webhook__project_id",)),
+    "link_id": NamedKind(
         ShareLink,
         "link",
         ("run__project_id", "comparison__graph__project_id", "graph__project_id", "search__graph__project_id"),
@@ -96,7 +96,7 @@ def named_row(visitor: Visitor, name: str, row_id: uuid.UUID) -> Named | None:
     return Named(name.removesuffix("_id"), row_id, project_id, is_shared, max(role, Role.VIEWER) if is_shared else role)
 
 
-def _project_of(kind: Kind) -> Any:
+def _project_of(kind: NamedKind) -> Any:
     """The id of the row's project, in a query of rows of that kind."""
     if not kind.projects:
         return NO_PROJECT

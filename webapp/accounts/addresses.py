@@ -7,7 +7,7 @@ from typing import TypeAlias
 from django.conf import settings
 from django.http import HttpRequest
 
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def client_address(request: HttpRequest) -> str | None:
@@ -26,7 +26,7 @@ def is_from_trusted_proxy(request: HttpRequest) -> bool:
     return peer is not None and _is_trusted(peer)
 
 
-def peer_of(request: HttpRequest) -> Address | None:
+def peer_of(request: HttpRequest) -> IpAddress | None:
     """The address of whom we talk to."""
     return _parsed(request.META.get("REMOTE_ADDR", ""))
 
@@ -38,7 +38,7 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     return address is None or address.is_loopback
 
 
-def _is_trusted(address: Address) -> bool:
+def _is_trusted(address: IpAddress) -> bool:
     return any(address in network for network in trusted_networks(tuple(settings.TRUSTED_PROXIES)))
 
 
@@ -48,7 +48,7 @@ def trusted_networks(words: tuple[str, ...]) -> tuple[ipaddress.IPv4Network | ip
     return tuple(ipaddress.ip_network(word, strict=False) for word in words)
 
 
-def _parsed(word: str) -> Address | None:
+def _parsed(word: str) -> IpAddress | None:
     try:
         address = ipaddress.ip_address(word.strip())
     except ValueError:

@@ -11,7 +11,8 @@ from typing import Any
 
 import httpcore
 
-from webapp.hooks.reachable import Address, AllowedPlaces, UnreachableError, address_of
+from webapp.accounts.addresses import IpAddress
+from webapp.hooks.reachable import AllowedPlaces, UnreachableError, address_of
 from webapp.hooks.web_address import USUAL_PORTS, WebAddress
 
 LONGEST_SECONDS = 10.0
@@ -127,7 +128,7 @@ class _CheckedBackend(httpcore.NetworkBackend):
                 continue
         return self._connect(addresses[-1], port)
 
-    def _connect(self, address: Address, port: int) -> httpcore.NetworkStream:
+    def _connect(self, address: IpAddress, port: int) -> httpcore.NetworkStream:
         stream = httpcore.SyncBackend().connect_tcp(str(address), port, timeout=self._deadline.left())
         return _TimedStream(stream, self._deadline)
 
@@ -164,7 +165,7 @@ class _TimedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _resolve(host: str, port: int, deadline: Until) -> list[Address]:
+def _resolve(host: str, port: int, deadline: Until) -> list[IpAddress]:
     """The addresses of a name, each once. Raises OSError; TimeoutException where no answer comes.
 
     The resolver has no limit of its own, so it works in a thread, which a look-up that hangs outlives.

@@ -8,12 +8,12 @@ import ipaddress
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 from typing import Self
 
 from django.conf import settings
 
-Address = IPv4Address | IPv6Address
+from webapp.accounts.addresses import IpAddress
 
 _NOT_PUBLIC = tuple(
     ip_network(text)
@@ -59,11 +59,11 @@ class AllowedPlaces:
         """Whether everything under this name is allowed."""
         return host.lower().rstrip(".") in self.names
 
-    def has_address(self, address: Address) -> bool:
+    def has_address(self, address: IpAddress) -> bool:
         """Whether it is in one of the networks."""
         return any(address in network for network in self.networks)
 
-    def refusal(self, address: Address) -> str:
+    def refusal(self, address: IpAddress) -> str:
         """Why this address is not to be reached; empty if it may be."""
         if self.has_address(address):
             return ""
@@ -72,14 +72,14 @@ class AllowedPlaces:
         return f"The address {address} is this machine's own. {_ASK}" if is_own(address) else ""
 
 
-def is_public(address: Address) -> bool:
+def is_public(address: IpAddress) -> bool:
     """Whether it is one of the public internet, by itself."""
     special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
     listed = any(address in network for network in _NOT_PUBLIC)
     return address.is_global and not special and not listed and not address.is_loopback
 
 
-def is_own(address: Address) -> bool:
+def is_own(address: IpAddress) -> bool:
     """Whether a connection to it would come from it: a public address of this machine, whose services may trust it.
 
     Nothing is sent: to connect a datagram socket only chooses the way.
@@ -93,12 +93,12 @@ def is_own(address: Address) -> bool:
         return False  # there is no way to it at all
 
 
-def _is_hidden_private(address: Address) -> bool:
+def _is_hidden_private(address: IpAddress) -> bool:
     """Whether an IPv6 address leads to an IPv4 address that is not public."""
     return any(not is_public(inner) for inner in _ipv4_within(address))
 
 
-def _ipv4_within(address: Address) -> list[IPv4Address]:
+def _ipv4_within(address: IpAddress) -> list[IPv4Address]:
     if isinstance(address, IPv4Address):
         return []
     found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
@@ -107,7 +107,7 @@ def _ipv4_within(address: Address) -> list[IPv4Address]:
     return [inner for inner in found if inner is not None]
 
 
-def address_of(text: str) -> Address | None:
+def address_of(text: str) -> IpAddress | None:
     """The address that `text` spells, without an IPv6 zone; None for a name."""
     try:
         return ip_address(text.partition("%")[0])

@@ -121,7 +121,8 @@ def run_out(run: Run) -> RunOut:
     """The run as an answer."""
     result = result_of(run)
     found = None if result is None else ResultOut.model_validate(result)
-    return RunOut(**_known(run), verdict=run.verdict, result=found)
+    verdict = run.verdict if isinstance(run.verdict, dict) else None
+    return RunOut(**_known(run), verdict=verdict, result=found)
 
 
 def _listed(run: Run) -> RunOut:

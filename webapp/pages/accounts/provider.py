@@ -26,10 +26,10 @@ from webapp.http.user_errors import error_answer
 
 NO_PROVIDER = "This installation does not log people in through a provider."
 
-Answering = Callable[[HttpRequest], HttpResponse]
+ProviderStep = Callable[[HttpRequest], HttpResponse]
 
 
-def _with_own_errors(view: Answering) -> Answering:
+def _with_own_errors(view: ProviderStep) -> ProviderStep:
     """`view` where there is a provider; what goes wrong there has a page of ours, and stands in the log."""
 
     @wraps(view)

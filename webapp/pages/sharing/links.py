@@ -48,7 +48,7 @@ class LinkForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LinkKind:
     """What links can show."""
 
     name: str
@@ -79,10 +79,10 @@ class Kind:
 
 
 KINDS = (
-    Kind("run", "runs", "run_id", run_or_404),
-    Kind("comparison", "comparisons", "comparison_id", comparison_or_404),
-    Kind("graph", "graphs", "graph_id", graph_or_404),
-    Kind("search", "plans", "search_id", search_or_404),
+    LinkKind("run", "runs", "run_id", run_or_404),
+    LinkKind("comparison", "comparisons", "comparison_id", comparison_or_404),
+    LinkKind("graph", "graphs", "graph_id", graph_or_404),
+    LinkKind("search", "plans", "search_id", search_or_404),
 )
 
 
