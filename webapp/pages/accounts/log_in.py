@@ -45,10 +45,11 @@ class LogIn(views.LoginView):
         return super().dispatch(request, *arguments, **named)
 
     def get_context_data(self, **named: Any) -> dict[str, Any]:
-        """Context: mode, is_set_up, sends_mail, form, next."""
+        """Context: mode, is_set_up, sends_mail, provider_name, form, next."""
         context = super().get_context_data(**named)
         is_ready = settings.ACCOUNTS != LOCAL or is_set_up()
-        return context | {"mode": settings.ACCOUNTS, "is_set_up": is_ready, "sends_mail": settings.SENDS_MAIL}
+        words = {"sends_mail": settings.SENDS_MAIL, "provider_name": settings.OIDC_NAME}
+        return context | {"mode": settings.ACCOUNTS, "is_set_up": is_ready, **words}
 
 
 log_in = public(LogIn.as_view())
