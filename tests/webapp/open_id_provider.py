@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-CLIENT_ID, CLIENT_SECRET = "placeto", "a secret of the client"
+CLIENT_ID, CLIENT_SECRET = "placeto", "a-secret-of-the-client"
 KEY_NAME = "key-1"
 ADA = {"sub": "248289761001", "preferred_username": "ada", "email": "ada@example.org", "email_verified": True}
 
