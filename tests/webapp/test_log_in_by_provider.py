@@ -1,6 +1,7 @@
 """Logging in through an OpenID provider: who comes in, as whom, and what is refused."""
 
 import html
+import json
 import logging
 import re
 import time
@@ -19,6 +20,7 @@ from pytest_django import Settings
 
 from tests.webapp.open_id_provider import ADA, CLIENT_ID, CLIENT_SECRET, Provider, running_provider
 from webapp.accounts.models import AuditEntry, User
+from webapp.accounts.provider_adapter import ProviderAdapter
 from webapp.projects.models import Membership, Project
 
 BEGIN, ANSWER = "/accounts/provider/", "/accounts/provider/answer/"
@@ -442,3 +444,47 @@ def test_the_first_operator_owns_what_nobody_owns(provider: Provider, client: Cl
         assert list(found) == [("bea", old.id, Membership.OWNER)]
     [entry] = entries("adopted projects")
     assert entry.note == "projects without a member: 1"
+
+
+def test_an_operator_gives_a_subject_to_a_user_who_was_there(
+    provider: Provider, client: Client, settings: Settings
+) -> None:
+    """In Django's admin: nothing else links them."""
+    settings.OPERATORS = ["bea"]
+    local = User.objects.create_user("Ada", password="a password of hers")
+    logged_in(client)
+    new, operator = User.objects.get(username="ada-2"), Client()
+    provider.person = BEA
+    logged_in(operator)
+    account = SocialAccount.objects.get(user=new)
+    listed = operator.get("/admin/socialaccount/socialaccount/")
+    assert ADA["sub"] in listed.content.decode()
+    form = {
+        "user": str(local.id),
+        "provider": account.provider,
+        "uid": account.uid,
+        "extra_data": json.dumps(account.extra_data),
+    }
+    address = f"/admin/socialaccount/socialaccount/{account.id}/change/"
+    assert operator.post(address, form).status_code == 302
+    assert client.get(address).status_code == 403
+    provider.person = ADA
+    other = Client()
+    logged_in(other)
+    assert other.session["_auth_user_id"] == str(local.id)
+
+
+def test_two_first_log_ins_at_once(provider: Provider, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one finds the subject taken when it stores it, and leaves no user behind."""
+    answer, whole = sent_back(address_there(client)), ProviderAdapter.save_user
+
+    def stored_meanwhile(self: ProviderAdapter, *more: Any, **named: Any) -> User:
+        monkeypatch.undo()
+        logged_in(Client())
+        return whole(self, *more, **named)
+
+    monkeypatch.setattr(ProviderAdapter, "save_user", stored_meanwhile)
+    response = client.get(answer)
+    assert response.status_code == 409 and "two log-ins at once" in response.content.decode()
+    assert not is_in(client)
+    assert [user.username for user in User.objects.all()] == ["ada"]
