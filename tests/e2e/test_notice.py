@@ -13,7 +13,7 @@ RECORDING = """
 window.notices = [];
 window.asked = 0;
 window.Notification = class extends EventTarget {
-  constructor(title, { body }) { super(); window.notices.push([title, body]); }
+  constructor(title, { body }) { super(); window.notices.push([title, body]); console.log("a notice"); }
   static get permission() { return sessionStorage.getItem("permission") ?? "default"; }
   static async requestPermission() {
     window.asked += 1;
@@ -45,10 +45,10 @@ def test_a_notice_comes_once_when_the_run_ends(page: Page, training_graph: Path)
     page.evaluate(GO_BEHIND)
     address = page.url.partition("?")[0]
     token = page.locator("input[name=csrfmiddlewaretoken]").first.input_value()
-    page.request.post(
-        f"{address}cancel/", form={"csrfmiddlewaretoken": token}, headers={"referer": address}, max_redirects=0
-    )
-    page.wait_for_function("window.notices.length > 0")
+    with page.expect_console_message(lambda message: message.text == "a notice"):
+        page.request.post(
+            f"{address}cancel/", form={"csrfmiddlewaretoken": token}, headers={"referer": address}, max_redirects=0
+        )
     title, name = page.evaluate("notices[0]")
     assert title == "Run cancelled" and name == page.get_by_role("heading", level=1).inner_text()
     expect(button).to_be_hidden()

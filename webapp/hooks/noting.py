@@ -20,7 +20,7 @@ from webapp.hooks.bodies import Occurrence, body_of
 from webapp.hooks.events import RUN_BETTER
 from webapp.hooks.happenings import BETTER_EVERY, better_found, ended_since, told_before
 from webapp.hooks.models import Delivery, EventsRead, Webhook
-from webapp.jobs.publishing import publish_soon
+from webapp.jobs.publishing import publish, publish_soon
 from webapp.runs.models import Run
 
 OVERLAP = timedelta(minutes=10)
@@ -125,8 +125,14 @@ def _store(found: list[Delivery]) -> None:
         return
     with transaction.atomic():
         Delivery.objects.bulk_create(new, ignore_conflicts=True)
-        for _ in new:
-            transaction.on_commit(partial(publish_soon, Delivery.QUEUE))
+        transaction.on_commit(partial(_wake_workers, len(new)))
+
+
+def _wake_workers(count: int) -> None:
+    """Publish so many deliveries, until the broker does not answer: a reaper publishes what has no message."""
+    for _ in range(count):
+        if not publish(Delivery.QUEUE):
+            return
 
 
 def queue_again(delivery: Delivery) -> bool:

@@ -77,6 +77,17 @@ def test_each_look_tells_it_once(hook: Webhook, receiver: Receiver, run: Run, br
     assert len(receiver.got) == 1
 
 
+def test_a_broker_that_is_away_is_asked_once(
+    hook: Webhook, ready_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        ended(started(ready_graph, seed), Run.DONE)
+    asked: list[str] = []
+    monkeypatch.setattr(noting, "publish", lambda queue: bool(asked.append(queue)))
+    note_events()
+    assert (hook.deliveries.count(), asked) == (5, ["cpu"])
+
+
 def test_a_row_is_unique_even_where_two_look_at_once(hook: Webhook, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ended(run, Run.DONE)
     whole = noting._store
