@@ -29,7 +29,7 @@ def test_add_try_and_send_again(page: Page, faults: list[str]) -> None:
         expect(part(page, "secret")).to_have_count(0)
         row = page.get_by_role("row", name=re.compile("^test "))
         expect(row.locator(".pill")).to_have_text("Delivered")
-        expect(row).to_contain_text("200")
+        expect(row).to_contain_text("Status 200")
         assert [got.headers["X-Placeto-Event"] for got in receiver.got] == ["test"]
         receiver.status = 500
         row.get_by_role("button", name=re.compile("^Send test of .* again$")).click()
