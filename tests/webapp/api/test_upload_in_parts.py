@@ -2,10 +2,13 @@
 
 import fcntl
 import hashlib
+import http.client
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -14,8 +17,10 @@ from pytest_django import Settings
 from tests.webapp.api.cast import complete_upload
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef
+from tests.webapp.processes import Surroundings
 from webapp.graphs.models import Graph
 from webapp.jobs.purging import purge_step
+from webapp.pages.graphs.upload_limits import upload_limit_bytes
 from webapp.projects.models import Project
 from webapp.uploads import receiving
 from webapp.uploads.models import PartialUpload
@@ -173,3 +178,38 @@ def test_measured_times_may_come_with_the_options(client: Client, real_graph: Gr
     form = {"run_metadata": SimpleUploadedFile("times.pb", b"no times"), "groups": "2"}
     answer = client.post(f"/api/v1/uploads/{upload.id}/graph", form)
     assert answer.status_code == 400 and answer.json()["error"]["field"] == "run_metadata"
+
+
+@pytest.mark.slow
+def test_an_upload_that_breaks_off_at_the_real_server_goes_on(around: Surroundings, project: Project) -> None:
+    port, content = around.start_web(), bytes(receiving.PART_BYTES) + b"the end"
+    asked = json.dumps({"name": "large.pb", "bytes": len(content)}).encode()
+    json_body = {"Content-Type": "application/json"}
+    status, upload = ask(port, "POST", f"/api/v1/projects/{project.id}/uploads", asked, json_body)
+    assert status == 201
+    address, at_start = f"/api/v1/uploads/{upload['id']}", {"Upload-Offset": "0"}
+    broken = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    broken.putrequest("PUT", address)
+    broken.putheader("Content-Length", str(receiving.PART_BYTES))
+    broken.putheader("Upload-Offset", "0")
+    broken.endheaders()
+    broken.send(content[: receiving.PART_BYTES // 2])
+    broken.close()
+    assert ask(port, "GET", address)[1]["offset"] == 0
+    assert async_to_sync(upload_limit_bytes)("PUT", address) == receiving.PART_BYTES
+    assert async_to_sync(upload_limit_bytes)("GET", address) is None
+    assert ask(port, "PUT", address, content[: receiving.PART_BYTES], at_start) == (
+        200,
+        {"offset": receiving.PART_BYTES},
+    )
+    last = ask(port, "PUT", address, b"the end", {"Upload-Offset": str(receiving.PART_BYTES)})
+    assert last == (200, {"offset": len(content)})
+    assert PartialUpload.objects.get().path.read_bytes() == content
+
+
+def ask(port: int, method: str, address: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Any:
+    """(status, JSON) of a request of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, address, body, headers or {})
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
