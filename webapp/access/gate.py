@@ -138,7 +138,8 @@ def _visible(visitor: Visitor, name: str, row_id: object) -> Named:
 
 def _refusal(request: HttpRequest, visitor: Visitor, passage: Passage) -> HttpResponse | None:
     needed = passage.rule.role_for(request)
-    scope_is_too_low = visitor.token is not None and not _allows(visitor.scope, needed)
+    as_much_as = Role.OWNER if passage.rule.admin_scope else needed
+    scope_is_too_low = visitor.token is not None and not _allows(visitor.scope, as_much_as)
     if scope_is_too_low:
         return error_answer(request, HTTPStatus.FORBIDDEN, {"": [SCOPE_TOO_LOW]})
     if passage.role < needed:

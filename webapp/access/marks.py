@@ -26,6 +26,8 @@ class AccessRule:
     """operators alone"""
     accounts: bool = False
     """only where there are accounts"""
+    admin_scope: bool = False
+    """a token needs the scope `admin`, whatever the role"""
 
     def role_for(self, request: HttpRequest) -> Role:
         """The role that a request needs."""

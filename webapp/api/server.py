@@ -13,6 +13,8 @@ from webapp.api.operations import (
     comparisons,
     graphs,
     here,
+    hooks,
+    links,
     measuring,
     members,
     plans,
@@ -51,7 +53,21 @@ server = PlacetoApi(
     docs_decorator=open_to_anyone,
 )
 answer_mistakes(server)
-for module in (here, projects, members, uploads, graphs, runs, sessions, comparisons, plans, policies, measuring):
+for module in (
+    here,
+    projects,
+    members,
+    uploads,
+    graphs,
+    runs,
+    sessions,
+    comparisons,
+    plans,
+    policies,
+    measuring,
+    links,
+    hooks,
+):
     server.add_router("", module.router)
 
 patterns: tuple[list[URLResolver | URLPattern], str, str] = server.urls

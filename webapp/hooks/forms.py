@@ -1,9 +1,9 @@
 """The form of a webhook."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.http import QueryDict
 
 from engine import api
 from webapp.form_errors import add_to_form
@@ -26,7 +26,7 @@ class WebhookForm(forms.Form):
         error_messages={"required": "Choose at least one event."},
     )
 
-    def __init__(self, data: QueryDict | None = None, *, hook: Webhook | None = None) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, hook: Webhook | None = None) -> None:
         """`hook`: the stored one."""
         shown = {"events": USUAL} if hook is None else {"name": hook.name, "events": hook.event_names}
         super().__init__(data, initial=shown)

@@ -14,11 +14,14 @@ from tests.webapp.graph_files import graphdef
 from tests.webapp.run_rows import answered, compared, searched, started
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
+from webapp.hooks import lifecycle as hooks
+from webapp.hooks.models import Delivery, Webhook
 from webapp.jobs.models import Event
 from webapp.measuring.models import MeasuredPlacement, Profile, StepMeasurement
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import TrainingPlan
+from webapp.sharing.models import make_link
 from webapp.uploads import receiving
 from webapp.uploads.models import PartialUpload
 
@@ -54,6 +57,7 @@ def cast_of(graph: Graph) -> Cast:
         "profile_id": _profile(graph).id,
         "measurement_id": _measurement(graph, run.cluster).id,
         "upload_id": complete_upload(graph).id,
+        **_told(graph),
     }
     asked = {"asked": [api.OpenInput("images", (-1, 224, -1, 3)).to_json()]}
     asking = Graph.objects.create(
@@ -82,6 +86,16 @@ def complete_upload(graph: Graph) -> PartialUpload:
     upload = receiving.begin(graph.project, "arrived.pb", len(content), "")
     receiving.receive(upload, 0, io.BytesIO(content).read)
     return upload
+
+
+def _told(graph: Graph) -> dict[str, uuid.UUID]:
+    """A link to the graph, a webhook of its project, and a delivery that has ended."""
+    make_link(graph)
+    hook = hooks.add(graph.project, Webhook(name="mine", target="https://hooks.example.org/x", events=["run.finished"]))
+    delivery = hooks.send_test(hook)
+    assert delivery is not None
+    Delivery.objects.filter(id=delivery.id).update(status=Delivery.FAILED, tries=1)
+    return {"link_id": graph.share_links.get().id, "hook_id": hook.id, "delivery_id": delivery.id}
 
 
 def _profile(graph: Graph) -> Profile:

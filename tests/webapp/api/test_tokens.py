@@ -10,6 +10,7 @@ from pytest_django import Settings
 from tests.webapp.api.cast import Cast
 from tests.webapp.api.people import member, with_token
 from webapp.accounts.models import ApiToken, AuditEntry, User
+from webapp.api.models import KeptAnswer
 from webapp.projects.models import Membership, Project
 
 JSON = {"content_type": "application/json"}
@@ -135,3 +136,34 @@ def test_a_policy_belongs_to_a_project_in_which_one_may_add(project: Project, ca
 def test_the_description_and_its_page_are_open(client: Client) -> None:
     assert client.get("/api/v1/openapi.json").status_code == 200
     assert client.get("/api/v1/docs").status_code == 200
+
+
+def test_links_and_webhooks_need_the_scope_admin(project: Project, cast: Cast) -> None:
+    run, hook = f"/api/v1/runs/{cast.ended['run_id']}/links", f"/api/v1/webhooks/{cast.ended['hook_id']}"
+    statuses = []
+    for scope in ("write", "admin"):
+        editor = member(project, f"editor-{scope}", Membership.EDITOR, scope)
+        answers = (editor.get(run), editor.post(run, {}, **JSON), editor.get(hook), editor.delete(hook))
+        statuses.append([answer.status_code for answer in answers])
+    assert statuses == [[403, 403, 403, 403], [200, 201, 200, 204]]
+
+
+def test_a_link_shows_its_page_until_it_is_revoked(project: Project, cast: Cast, client: Client) -> None:
+    editor = member(project, "editor", Membership.EDITOR)
+    address = f"/api/v1/runs/{cast.ended['run_id']}/links"
+    url = editor.post(address, {"days": "7", "query": "show=best"}, **JSON).json()["url"]
+    assert url.startswith("http://testserver/shared/") and url.endswith("?show=best")
+    assert client.get(url).status_code == 200
+    [link] = editor.get(address).json()["items"]
+    assert link["expires_at"] is not None
+    assert editor.delete(f"/api/v1/links/{link['id']}").status_code == 204
+    assert client.get(url).status_code == 404
+
+
+def test_no_answer_that_is_kept_for_a_key_has_a_secret(project: Project, cast: Cast) -> None:
+    editor = member(project, "editor", Membership.EDITOR)
+    key = {"Idempotency-Key": "k"}
+    editor.post(f"/api/v1/runs/{cast.ended['run_id']}/links", {}, headers=key, **JSON)
+    hook = {"name": "new", "target": "https://hooks.example.org/y"}
+    assert editor.post(f"/api/v1/projects/{project.id}/webhooks", hook, headers=key, **JSON).json()["secret"]
+    assert KeptAnswer.objects.count() == 0

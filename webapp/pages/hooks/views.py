@@ -42,7 +42,7 @@ def hook_list(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return refused_form(request, form, partial(list_page, request, project, form))
-    hook = lifecycle.add(project, form.hook(_origin(request)))
+    hook = lifecycle.add(project, form.hook(origin_of(request)))
     return _with_secret(request, hook, HTTPStatus.CREATED)
 
 
@@ -65,7 +65,7 @@ def edit(request: HttpRequest, hook_id: uuid.UUID) -> HttpResponse:
     form = WebhookForm(request.POST, hook=hook)
     if not form.is_valid():
         return refused_form(request, form, partial(edit_page, request, hook, form))
-    form.hook(_origin(request)).save(update_fields=["name", "events", "origin", "target", "kind"])
+    form.hook(origin_of(request)).save(update_fields=["name", "events", "origin", "target", "kind"])
     return redirect("hooks:detail", hook_id=hook_id)
 
 
@@ -124,6 +124,6 @@ def _with_secret(request: HttpRequest, hook: Webhook, status: HTTPStatus) -> Htt
     return hook_page(request, hook, secret=secret_of(hook) if hook.kind == Webhook.WEBHOOK else "", status=status)
 
 
-def _origin(request: HttpRequest) -> str:
+def origin_of(request: HttpRequest) -> str:
     """`https://placeto.example.org`: where this person has the pages."""
     return request.build_absolute_uri("/").rstrip("/")
