@@ -23,7 +23,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 CLIENT_ID, CLIENT_SECRET = "placeto", "a-secret-of-the-client"
 KEY_NAME = "key-1"
-ADA = {"sub": "248289761001", "preferred_username": "ada", "email": "ada@example.org", "email_verified": True}
+ADA: dict[str, Any] = {
+    "sub": "248289761001",
+    "preferred_username": "ada",
+    "email": "ada@example.org",
+    "email_verified": True,
+}
 
 
 @dataclass

@@ -458,7 +458,7 @@ def test_an_operator_gives_a_subject_to_a_user_who_was_there(
     logged_in(operator)
     account = SocialAccount.objects.get(user=new)
     listed = operator.get("/admin/socialaccount/socialaccount/")
-    assert ADA["sub"] in listed.content.decode()
+    assert str(ADA["sub"]) in listed.content.decode()
     form = {
         "user": str(local.id),
         "provider": account.provider,

@@ -9,7 +9,7 @@ from django.test import Client
 from webapp.accounts.models import User
 from webapp.projects.models import Membership, Project
 
-PASSWORD = "a horse of another colour"  # noqa: S105  not a secret
+PASSWORD = "a horse of another colour"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """The permission matrix: every address × methods × who asks × accounts off or local, as `table.py` has it."""
 
-import json
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,15 +8,12 @@ from urllib.parse import urlencode
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import transaction
-from pytest_django import Settings
 
-from tests.webapp.access.addresses import Address, addresses_of_other_packages, all_addresses
+from tests.webapp.access.addresses import Address, all_addresses
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
-from tests.webapp.access.table import ACCOUNTS_ALONE, ADMIN, FIELDS, SENT_ON, TABLE, Entry
+from tests.webapp.access.table import FIELDS, SENT_ON, TABLE, Entry
 from webapp.measuring.models import Calibration
-from webapp.policies.models import Policy
-from webapp.projects.models import Project
 
 ADDRESSES = all_addresses()
 VISITORS = ("anonymous", "holder", "stranger", "viewer", "editor", "owner", "operator")

@@ -25,7 +25,7 @@ from webapp.sharing.models import make_link
 from webapp.uploads import receiving
 from webapp.uploads.models import PartialUpload
 
-REPORT = {"placements": [{"step_time_us": 5.0}]}
+REPORT: dict[str, api.Json] = {"placements": [{"step_time_us": 5.0}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def cast_of(graph: Graph) -> Cast:
         "upload_id": complete_upload(graph).id,
         **_told(graph),
     }
-    asked = {"asked": [api.OpenInput("images", (-1, 224, -1, 3)).to_json()]}
+    asked: dict[str, api.Json] = {"asked": [api.OpenInput("images", (-1, 224, -1, 3)).to_json()]}
     asking = Graph.objects.create(
         project=graph.project, name="open.pb", suffix=".pb", status=Graph.ASKING, summary=asked
     )
@@ -106,7 +106,7 @@ def _profile(graph: Graph) -> Profile:
     return profile
 
 
-def _measurement(graph: Graph, cluster: object) -> StepMeasurement:
+def _measurement(graph: Graph, cluster: api.Json) -> StepMeasurement:
     measurement = StepMeasurement.objects.create(
         graph=graph, cluster=cluster, rounds=2, steps=2, status=StepMeasurement.DONE, result=REPORT
     )

@@ -11,7 +11,7 @@ from webapp.projects.models import Membership, Project
 def member(project: Project | None, name: str, role: str = "", scope: str = TokenScope.ADMIN) -> Client:
     """A client of the API with a token of a new user, who has `role` in the project; without one, a stranger."""
     user = User.objects.create_user(name)
-    if role:
+    if project is not None and role:
         Membership.objects.create(project=project, user=user, role=role)
     return with_token(user, scope)
 

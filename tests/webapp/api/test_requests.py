@@ -2,10 +2,11 @@
 
 import http.client
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.test import Client
+from django.urls import URLPattern
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -16,7 +17,7 @@ from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
-JSON = {"content_type": "application/json"}
+JSON: dict[str, Any] = {"content_type": "application/json"}
 
 
 def error_of(answer: Any) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def test_the_page_of_the_api_has_no_script_in_it_and_nothing_from_elsewhere(clie
 
 
 def test_every_address_knows_the_operation_of_each_method() -> None:
-    for pattern in server.urls[0]:
+    for pattern in cast("list[URLPattern]", server.urls[0]):
         operations = getattr(pattern.callback, "operations", None)
         if pattern.name not in ("openapi-json", "openapi-view", "api-root"):
             assert operations and all(callable(operation) for operation in operations.values()), pattern

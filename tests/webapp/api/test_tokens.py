@@ -1,6 +1,7 @@
 """A script calls the API with a token: its user's rights count, as far as its scope lets them."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,7 +14,7 @@ from webapp.accounts.models import ApiToken, AuditEntry, User
 from webapp.api.models import KeptAnswer
 from webapp.projects.models import Membership, Project
 
-JSON = {"content_type": "application/json"}
+JSON: dict[str, Any] = {"content_type": "application/json"}
 RUN = {"cluster": "2xK80", "method": "heft"}
 
 

@@ -83,7 +83,12 @@ def test_a_broker_that_is_away_is_asked_once(
     for seed in range(5):
         ended(started(ready_graph, seed), Run.DONE)
     asked: list[str] = []
-    monkeypatch.setattr(noting, "publish", lambda queue: bool(asked.append(queue)))
+
+    def publish(queue: str) -> bool:
+        asked.append(queue)
+        return False
+
+    monkeypatch.setattr(noting, "publish", publish)
     note_events()
     assert (hook.deliveries.count(), asked) == (5, ["cpu"])
 
