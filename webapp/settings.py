@@ -313,6 +313,7 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CHORES = (
     "webapp.hooks.noting.note_events",
     "webapp.jobs.purging.purge_step",
+    "webapp.accounts.old_sessions.remove_old_sessions",
     "webapp.runs.run_summary.keep_missing_summaries",
     "webapp.runs.thinning.thin_old_runs",
     "webapp.jobs.free_pages.give_back_free_pages",

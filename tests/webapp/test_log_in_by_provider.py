@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -13,13 +14,16 @@ import pytest
 import requests
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from tests.webapp.open_id_provider import ADA, CLIENT_ID, CLIENT_SECRET, Provider, running_provider
 from webapp.accounts.models import AuditEntry, User
+from webapp.accounts.old_sessions import remove_old_sessions
 from webapp.accounts.provider_adapter import ProviderAdapter
 from webapp.projects.models import Membership, Project
 
@@ -34,6 +38,7 @@ def provider(settings: Settings) -> Iterator[Provider]:
     with running_provider() as running:
         settings.ACCOUNTS = "oidc"
         settings.AXES_ENABLED = False
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         settings.AUTHENTICATION_BACKENDS = settings.BACKENDS_WITHOUT_PASSWORDS
         settings.OIDC_ADDRESS = running.address
         settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
@@ -413,6 +418,18 @@ def test_the_session_is_a_new_one(provider: Provider, client: Client) -> None:
     thief = Client()
     thief.cookies["placeto_session"] = planted
     assert is_in(client) and not is_in(thief)
+
+
+def test_a_log_in_that_is_begun_leaves_nothing_for_long(provider: Provider, client: Client) -> None:
+    """Each costs a row; whoever begins many fills no disk."""
+    address_there(client)
+    assert client.session.get_expiry_age() == 600
+    logged_in(other := Client())
+    assert other.session.get_expiry_age() == 14 * 24 * 3600
+    assert not remove_old_sessions()
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert remove_old_sessions() and not remove_old_sessions()
+    assert not Session.objects.exists() and not UserSession.objects.exists()
 
 
 def test_somebody_else_logs_in_in_the_same_browser(provider: Provider, client: Client) -> None:

@@ -24,6 +24,8 @@ from webapp.accounts.visitor import NOBODY
 from webapp.http.handler import WAITING, in_threads
 from webapp.http.user_errors import error_answer
 
+BEGUN_FOR_SECONDS = 600
+"""for which the provider's answer is waited for, and the session of somebody unknown is kept"""
 NO_PROVIDER = "This installation does not log people in through a provider."
 
 ProviderStep = Callable[[HttpRequest], HttpResponse]
@@ -58,6 +60,8 @@ def _refusal(request: HttpRequest, error: LogInRefusedError) -> HttpResponse:
 @_with_own_errors
 def log_in(request: HttpRequest) -> HttpResponse:
     """A page that goes on to the provider: browsers let no form lead to another site, where the provider may be."""
+    if not request.user.is_authenticated:
+        request.session.set_expiry(BEGUN_FOR_SECONDS)
     way = get_adapter().get_provider(request, PROVIDER).redirect_from_request(request)
     context = {"address": way.url, "name": settings.OIDC_NAME, "host": urlsplit(way.url).hostname}
     return render(request, "accounts/to_provider.html", context)
