@@ -62,6 +62,8 @@ TABLE: Mapping[str, Row] = {
     "accounts:user": form("operator", 200),
     "accounts:remove-quota": writing("operator"),
     "accounts:password-link": writing("operator", 201),
+    "provider:log-in": writing("anyone", 404),  # there is no provider with `local`
+    "provider:answer": reading("anyone", 404),
     "members:list": (("viewer", 200), ("owner", 400)),
     "members:remove": writing("owner"),
     "members:open": writing("owner"),
@@ -210,7 +212,7 @@ TABLE: Mapping[str, Row] = {
     "shared/<str:token>/comparison.png": reading("holder"),
 }
 
-ACCOUNTS_ALONE = ("accounts:", "members:")
+ACCOUNTS_ALONE = ("accounts:", "members:", "provider:")
 """begin the names of addresses that are not there without accounts"""
 
 ADMIN = "operator"
