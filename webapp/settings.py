@@ -129,6 +129,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # `security_headers` sets X-Frame-Options
     "security.W005",  # HSTS for other names of the domain is the operator's decision
     "security.W021",
+    *(["axes.W003"] if ACCOUNTS in ("proxy", "oidc") else []),  # it limits attempts at passwords: there are none
 ]
 
 INSTALLED_APPS = [
