@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialApp, SocialToken
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -65,3 +67,7 @@ class AuditEntryAdmin(ReadOnly, EntryAdminBase):
     def has_delete_permission(self, *_: Any, **__: Any) -> bool:
         """Nobody."""
         return False
+
+
+admin.site.unregister([SocialApp, SocialToken, EmailAddress])
+"""what nothing here uses; SocialAccount stays: an operator may give somebody their earlier user"""
