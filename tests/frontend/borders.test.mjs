@@ -62,7 +62,8 @@ test("every module is in a folder, and a lower folder never imports a higher one
 test("templates ask for files that are there", () => {
   for (const [name, text] of templates) {
     for (const [, address] of text.matchAll(/{% static '(.*?)' %}/g)) {
-      assert.ok(existsSync(new URL(address, FRONTEND)), `${name} asks for ${address}`);
+      const isOfPython = address.startsWith("swagger/"); // django-ninja carries it; a test of the API loads its page
+      assert.ok(isOfPython || existsSync(new URL(address, FRONTEND)), `${name} asks for ${address}`);
     }
   }
 });

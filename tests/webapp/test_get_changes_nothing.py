@@ -48,11 +48,14 @@ FILES_OF_A_CHILD = (
 """They may start a process, which writes the placed graph or draws the figure with limits, and ends with the answer."""
 NOT_MADE_HERE = (
     *("/simplest/", "/measurement.json", "/blocks.json"),
-    *("/accounts/", "/account/", "/users/", "/members/"),
+    *("/accounts/", "/account/", "/users/", "/members/", "/api/"),
     *(".device_map.json", ".split_spec.json", ".layers.json"),
 )
-"""what the rows below have no result for, or what is not there without accounts"""
+"""what the rows below have no result for, what is not there without accounts, or what
+`tests/webapp/api` asks for: each operation of the API"""
 READS = ("SELECT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET", "BEGIN", "EXPLAIN", "ROLLBACK")
+OF_NOBODY = ("session_number", "user_id", "token_id", "uidb64", "username", "upload_id")
+"""placeholders without a row below"""
 SHOWN_BY = {
     "comparison": "comparisons",
     "table": "comparisons",
@@ -203,7 +206,7 @@ def addresses_of(pattern: str, ids: Mapping[str, object], tokens: Mapping[str, s
         "seq": ["1"],
         "of": ["ops", "groups"],
         "number": ["0"],
-        **{key: [str(uuid.UUID(int=1))] for key in ("session_number", "user_id", "token_id", "uidb64")},
+        **{key: [str(uuid.UUID(int=1))] for key in OF_NOBODY},
         "entry": ["js/pages/run-page"],
         "names": ["base"],
         "name": names_of(pattern),

@@ -29,6 +29,7 @@ else:
 
 operators = ruled(AccessRule(operators=True, accounts=True))
 LAST_OPERATOR = "Somebody must be an operator: make another user one first."
+COME_IN_ELSEWHERE = "Users are made at their first visit here: nobody adds them."
 USER_SORTS: Sorts = {
     "name": ("By name", (Lower("username"), "id")),
     "newest": ("Newest first", ("-date_joined", "id")),
@@ -58,6 +59,8 @@ class QuotaForm(QuotaModelForm):
 @never_cache
 def users(request: HttpRequest) -> HttpResponse:
     """All users; a POST adds one, and shows the link that sets the password. Context: users, form, adds, new_link."""
+    if request.method == "POST" and settings.ACCOUNTS != LOCAL:
+        return conflict(request, COME_IN_ELSEWHERE, redirect("accounts:users"))
     form = UserForm(request.POST or None, initial={"is_active": True})
     link, status = "", HTTPStatus.OK
     if form.is_bound and form.is_valid():
