@@ -22,15 +22,14 @@ SINCE_0_2_0 = [("jobs", "0004_worked_seconds"), ("runs", "0015_prefer"), ("runs"
 """as checkouts had them before the migrations were squashed"""
 OF_OTHERS = {"contenttypes", "auth", "sessions", "admin", "axes", "account", "socialaccount", "usersessions"}
 """apps of packages, which came with accounts"""
-APPS_SINCE_0_2_0 = {"api", "uploads", "hooks", "plans", "accounts", *OF_OTHERS}
+APPS_SINCE_0_2_0 = {"api", "hooks", "plans", "accounts", "uploads", *OF_OTHERS}
 SINCE_THE_SQUASH = [
     *(("comparisons", "0002_stream"), ("comparisons", "0003_constraints")),
     *(("runs", "0003_stream"), ("runs", "0004_constraints")),
     ("plans", "0001_searches"),
-    ("hooks", "0001_webhooks"),
+    *(("api", "0001_kept_answers"), ("hooks", "0001_webhooks"), ("uploads", "0001_partial_uploads")),
     *((app, "0002_started_by") for app in ("graphs", "measuring", "plans", "policies")),
     *(
-        *(("api", "0001_kept_answers"), ("uploads", "0001_partial_uploads")),
         ("accounts", "0001_users"),
         ("projects", "0002_members"),
         ("runs", "0005_started_by"),

@@ -10,10 +10,13 @@ from django.urls import URLPattern
 from django.utils import timezone
 from pytest_django import Settings
 
+from tests.engine.policies.small_policies import small_card, small_policy
 from tests.webapp.processes import Surroundings
 from webapp.api import rates
 from webapp.api.server import server
 from webapp.graphs.models import Graph
+from webapp.policies import lifecycle
+from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
@@ -119,6 +122,20 @@ def test_what_is_not_given_is_as_the_form_first_shows_it(client: Client, real_gr
     client.post(f"/api/v1/graphs/{real_graph.id}/runs", {"cluster": "2xK80"}, **JSON)
     run = Run.objects.get()
     assert (run.method, run.evaluations, run.seed, run.seconds, run.prefer) == ("auto", 2000, 0, None, "fastest")
+
+
+def test_the_policy_of_the_release_is_for_methods_that_take_one(client: Client, real_graph: Graph) -> None:
+    card = small_card().to_json()
+    policy = lifecycle.keep_file("the release's", Policy.DEFAULT, small_policy().to_bytes(), card)
+    address = f"/api/v1/graphs/{real_graph.id}/runs"
+    used = []
+    for asked in ({}, {"method": "heft"}, {"method": "placeto"}, {"method": "placeto", "policy": ""}):
+        answer = client.post(address, {"cluster": "2xK80", **asked}, **JSON)
+        assert answer.status_code == 202, answer.content
+        used.append((answer.json()["policy"] or {}).get("id"))
+    assert used == [str(policy.id), None, str(policy.id), None]
+    refused = client.post(address, {"cluster": "2xK80", "method": "heft", "policy": str(policy.id)}, **JSON)
+    assert refused.status_code == 400 and error_of(refused)["field"] == "policy"
 
 
 def test_a_method_that_an_address_does_not_take_is_refused(client: Client, project: Project) -> None:
