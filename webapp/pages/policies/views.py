@@ -39,7 +39,7 @@ from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import visible_policies
 from webapp.policies.training_store import STAGE_WORDS
-from webapp.projects.access import Role, editable_by
+from webapp.projects.access import Role, editable_by, in_visible_projects
 from webapp.projects.models import Project
 
 IN_USE = "An unfinished run uses this policy; cancel the run or wait for its end, then delete the policy."
@@ -118,7 +118,7 @@ def _seen_policy(text: str) -> Policy:
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Context: policy, card, changed (settings of its training that are not as usual), expected (part → gaps on
     held-out graphs), ranges (what its training problems were like, in words), plan, ending and outdated (in words),
-    lines (a page of the runs that apply it), stage_words.
+    lines (a page of the runs that apply it, of those that the visitor may see), stage_words.
     """
     policy = policy_or_404(policy_id, whole=True)
     context = {
@@ -130,7 +130,7 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         "plan": policy.training_plan,
         "ending": words_on_its_end(policy),
         "outdated": words_on_its_version(policy),
-        "lines": page_of_runs(policy.runs.all(), request),
+        "lines": page_of_runs(in_visible_projects(policy.runs.all(), acting()), request),
         "stage_words": STAGE_WORDS,
     }
     return render(request, "policies/detail.html", context)
