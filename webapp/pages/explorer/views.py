@@ -13,6 +13,7 @@ from engine import api
 from webapp.access.marks import needs
 from webapp.graphs.prepared import prepared_of
 from webapp.http.handler import EXPLAINING, in_threads
+from webapp.http.user_errors import row_or_404
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
@@ -183,7 +184,8 @@ def _devices_of_base(session: api.Session, run: Run, text: str) -> api.GivenPlac
     if kind is BaseKind.SIMPLEST:
         return session.by_levels(_simplest_or_404(run))
     if kind is BaseKind.RUN:
-        return session.by_levels(other_answer_or_404(run, run_or_404(name).id).placement)
+        other = row_or_404(Run.objects.filter(graph=run.graph_id), name, "run")
+        return session.by_levels(other_answer_or_404(run, other.id).placement)
     return given_of(kept_of(run, name))
 
 
@@ -195,8 +197,10 @@ def _simplest_or_404(run: Run) -> api.SplitPlacement:
 
 
 def kept_of(run: Run, placement_id: str) -> Placement:
-    """A kept placement of the run's graph on its cluster. Raises PlacementError for another one, Http404."""
-    kept = placement_or_404(placement_id)
+    """A kept placement of the run's graph on its cluster. Raises PlacementError for another one of its project,
+    Http404.
+    """
+    kept = placement_or_404(placement_id, run.project_id)
     if not belongs_to(kept, run):
         allowed = "a placement of this graph on this cluster"
         raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)

@@ -11,9 +11,10 @@ from webapp.placements.models import Placement
 DOWNLOADS = tuple(name for name in NAMES if name != "report.json")
 
 
-def placement_or_404(placement_id: uuid.UUID | str) -> Placement:
-    """The placement with its graph; raises Http404 with a sentence."""
-    return row_or_404(Placement.objects.select_related("graph"), placement_id, "placement")
+def placement_or_404(placement_id: uuid.UUID | str, project_id: uuid.UUID | None = None) -> Placement:
+    """The placement, of that project if one is given, with its graph; raises Http404 with a sentence."""
+    rows = Placement.objects.select_related("graph")
+    return row_or_404(rows if project_id is None else rows.filter(project=project_id), placement_id, "placement")
 
 
 def placement_to_json(placement: Placement) -> dict[str, object]:

@@ -18,7 +18,7 @@ from webapp.capacity import a_slot_to_explain
 from webapp.form_errors import form_errors
 from webapp.graphs.incoming import IncomingFile
 from webapp.http.handler import EXPLAINING, WAITING, in_threads
-from webapp.http.user_errors import error_answer
+from webapp.http.user_errors import error_answer, row_or_404
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.pages.explorer.drawings import FOR_A_DAY
@@ -87,8 +87,10 @@ def upload(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def whole(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
     """The placement with the device of each group; with `run`, the id of a run, only if that run's page can show it."""
     placement = placement_or_404(placement_id)
-    if "run" in request.GET and not keeping.belongs_to(placement, run_or_404(request.GET["run"])):
-        raise Http404(OF_ANOTHER_GRAPH)
+    if "run" in request.GET:
+        run = row_or_404(Run.objects.filter(project=placement.project_id), request.GET["run"], "run")
+        if not keeping.belongs_to(placement, run):
+            raise Http404(OF_ANOTHER_GRAPH)
     return JsonResponse(whole_to_json(placement))
 
 
