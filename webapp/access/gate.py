@@ -15,7 +15,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from webapp.access.identity import API, OFF, PROXY, visitor_who_sent, why_nobody
+from webapp.access.identity import API, OFF, PROXY, living_session, visitor_who_sent, why_nobody
 from webapp.access.marks import READING, USUAL, AccessRule
 from webapp.access.rows import KINDS, Named, named_row
 from webapp.accounts import audit
@@ -188,10 +188,11 @@ def still_allowed(request: HttpRequest) -> Callable[[], bool] | None:
     if settings.ACCOUNTS == OFF:
         return None
     visitor, passage = visitor_of(request), getattr(request, "passage", Passage(USUAL))
+    session_lives = living_session(request, visitor)
 
     def allowed() -> bool:
         now = visitor_now(visitor)
-        return now is not None and all(_role_now(now, row) for row in passage.named)
+        return now is not None and session_lives() and all(_role_now(now, row) for row in passage.named)
 
     return allowed
 

@@ -1,12 +1,15 @@
 """Finds out who sends a request."""
 
 import uuid
+from collections.abc import Callable
 
 from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.utils.crypto import constant_time_compare
 
 from webapp.accounts import audit
 from webapp.accounts.addresses import is_from_trusted_proxy, peer_of
@@ -42,6 +45,23 @@ def visitor_who_sent(request: HttpRequest) -> Visitor:
         return NOBODY
     assert isinstance(user, User)
     return of_user(user)
+
+
+def living_session(request: HttpRequest, visitor: Visitor) -> Callable[[], bool]:
+    """A function that says whether the session that `visitor` came by still counts: it ends when they log out, when it
+    is ended in the list of sessions, and when the password changes. True for whoever came without one.
+    """
+    if visitor.user is None or visitor.token is not None or settings.ACCOUNTS == PROXY:
+        return lambda: True
+    user_id, session = visitor.user.id, request.session
+    key, of_password = str(session.session_key), str(session.get(HASH_SESSION_KEY, ""))
+
+    def lives() -> bool:
+        user = User.objects.filter(id=user_id).first()
+        same = user is not None and constant_time_compare(of_password, user.get_session_auth_hash())
+        return same and session.exists(key)
+
+    return lives
 
 
 def _by_token(request: HttpRequest) -> Visitor:
