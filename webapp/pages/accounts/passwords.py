@@ -1,5 +1,6 @@
 """Setting and changing passwords."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,10 @@ from webapp.accounts.visitor import of_user
 from webapp.pages.accounts.log_in import NO_PASSWORDS, public
 
 NO_MAIL = "This installation sends no mail: ask an operator for a link that sets a new password."
+
+
+mails = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mails")
+"""sends them, one after the other"""
 
 
 class _WithPasswords:
@@ -56,13 +61,21 @@ class SetPassword(_WithPasswords, views.PasswordResetConfirmView):
         return answer
 
 
+class MailForm(PasswordResetForm):
+    """The address; the mail is sent beside the answer, which takes no longer for a user who is there."""
+
+    def send_mail(self, *arguments: Any, **named: Any) -> None:
+        """Have it sent."""
+        mails.submit(super().send_mail, *arguments, **named)
+
+
 class AskForMail(_WithPasswords, views.PasswordResetView):
     """Sends a link to the address of a user; the answer is the same if there is none."""
 
     template_name = "accounts/ask_for_mail.html"
     email_template_name = "accounts/mail.txt"
     subject_template_name = "accounts/mail_subject.txt"
-    form_class = PasswordResetForm
+    form_class = MailForm
     success_url = reverse_lazy("accounts:log-in")
 
     def dispatch(self, request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
