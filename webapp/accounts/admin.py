@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from webapp.accounts.models import ApiToken, AuditEntry, Quota, User
+from webapp.accounts.user_form import UserForm
 
 if TYPE_CHECKING:
     UserAdminBase = admin.ModelAdmin[User]
@@ -24,7 +25,7 @@ class UserAdmin(UserAdminBase):
 
     list_display = ("username", "email", "is_active", "is_operator", "last_login")
     search_fields = ("username", "email")
-    fields = ("username", "email", "is_active", "is_operator")
+    form = UserForm
 
     def has_delete_permission(self, *_: Any, **__: Any) -> bool:
         """Nobody."""

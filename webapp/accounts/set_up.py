@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from webapp.accounts.models import User
 
@@ -45,12 +45,19 @@ def opens(given: str) -> bool:
 def make_first_operator(username: str, email: str, password: str) -> User | None:
     """Store the first operator, and end the link; None if somebody else was faster."""
     with transaction.atomic():
-        user = User.objects.create_superuser(username, email, password)
-        if User.objects.select_for_update().filter(is_operator=True, is_active=True).count() > 1:
-            transaction.set_rollback(True)
+        _wait_for_others()
+        if is_set_up():
             return None
+        user = User.objects.create_superuser(username, email, password)
     _path().unlink(missing_ok=True)
     return user
+
+
+def _wait_for_others() -> None:
+    """Until the transaction ends no other one adds a user; SQLite has one at a time that writes anyway."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {User._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
 
 
 def announce() -> None:

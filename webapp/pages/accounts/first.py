@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib.auth import login
 from django.contrib.auth.forms import BaseUserCreationForm
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -42,10 +43,11 @@ def first_operator(request: HttpRequest, token: str) -> HttpResponse:
     form = FirstOperatorForm(request.POST or None)
     if form.is_valid():
         asked = form.cleaned_data
-        user = set_up.make_first_operator(asked["username"], asked["email"], asked["password1"])
-        if user is None:
-            raise Http404(USED)
-        adopt_projects(user)
+        with transaction.atomic():
+            user = set_up.make_first_operator(asked["username"], asked["email"], asked["password1"])
+            if user is None:
+                raise Http404(USED)
+            adopt_projects(user)
         audit.note("set-up", request=request, visitor=of_user(user))
         login(request, user, backend=BACKEND)
         return redirect("home:page")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
@@ -18,17 +19,16 @@ from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts.models import AuditEntry, Quota, User
 from webapp.accounts.password_links import password_path
+from webapp.accounts.user_form import UserForm
 from webapp.http.user_errors import conflict, row_or_404
 from webapp.pages.pagination import Sorts, asked_of, page_of
 
 if TYPE_CHECKING:
-    UserModelForm = forms.ModelForm[User]
     QuotaModelForm = forms.ModelForm[Quota]
 else:
-    UserModelForm = QuotaModelForm = forms.ModelForm
+    QuotaModelForm = forms.ModelForm
 
 operators = ruled(AccessRule(operators=True, accounts=True))
-LAST_OPERATOR = "Somebody must be an operator: make another user one first."
 COME_IN_ELSEWHERE = "Users are made at their first visit here: nobody adds them."
 USER_SORTS: Sorts = {
     "name": ("By name", (Lower("username"), "id")),
@@ -36,14 +36,6 @@ USER_SORTS: Sorts = {
     "seen": ("Last log-in first", ("-last_login", "id")),
 }
 ENTRY_SORTS: Sorts = {"newest": ("Newest first", ("-id",)), "oldest": ("Oldest first", ("id",))}
-
-
-class UserForm(UserModelForm):
-    """A user, as an operator sees one."""
-
-    class Meta:
-        model = User
-        fields = ("username", "email", "is_active", "is_operator")
 
 
 class QuotaForm(QuotaModelForm):
@@ -81,6 +73,7 @@ def users(request: HttpRequest) -> HttpResponse:
 @operators
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
+@transaction.atomic
 def user(request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
     """One user; a POST changes name, rights and limits."""
     row = _user_or_404(user_id)
@@ -88,13 +81,10 @@ def user(request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
     form = UserForm(request.POST or None, instance=row, prefix="user")
     quota_form = QuotaForm(request.POST or None, instance=quota or Quota(user=row), prefix="quota")
     if form.is_bound and form.is_valid() and quota_form.is_valid():
-        if _leaves_no_operator(row, form):
-            form.add_error("is_operator", LAST_OPERATOR)
-        else:
-            form.save()
-            _store_quota(quota_form)
-            messages.info(request, "Saved.")
-            return redirect("accounts:user", user_id=row.id)
+        form.save()
+        _store_quota(quota_form)
+        messages.info(request, "Saved.")
+        return redirect("accounts:user", user_id=row.id)
     status = HTTPStatus.BAD_REQUEST if form.is_bound else HTTPStatus.OK
     context = {
         "account": row,
@@ -162,12 +152,6 @@ def _user_or_404(user_id: uuid.UUID) -> User:
 def _store_quota(form: QuotaForm) -> None:
     if form.has_changed() or form.instance.pk is not None:
         form.save()
-
-
-def _leaves_no_operator(row: User, form: UserForm) -> bool:
-    """Whether nobody would be an active operator any more."""
-    stays = form.cleaned_data["is_operator"] and form.cleaned_data["is_active"]
-    return not stays and not User.objects.filter(is_operator=True, is_active=True).exclude(id=row.id).exists()
 
 
 def _link_for(request: HttpRequest, row: User) -> str:
