@@ -22,7 +22,7 @@ _FORMATTERS: dict[str, dict[str, Any]] = {
         "reserved_attrs": [*RESERVED_ATTRS, "color_message", "request", "taskName"],
     },
 }
-SECRET_ADDRESS = re.compile(r"(/shared/)[^/?\s\"']+")
+SECRET_ADDRESS = re.compile(r"(/shared/|/accounts/password/[^/?\s\"']+/)[^/?\s\"']+")
 _ROOT_ALONE: dict[str, Any] = {"handlers": [], "propagate": True}
 """for loggers whose library gives them handlers of their own"""
 
@@ -55,7 +55,7 @@ class NoUserMistakes(logging.Filter):
 
 
 def without_tokens(text: str) -> str:
-    """`text` without the tokens of secret links, which are part of their addresses."""
+    """`text` without the tokens of links that show something or set a password, which are part of their addresses."""
     return SECRET_ADDRESS.sub(r"\1…", text)
 
 
