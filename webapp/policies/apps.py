@@ -4,7 +4,10 @@ from django.apps import AppConfig
 
 
 class PoliciesConfig(AppConfig):
-    """The app `policies`."""
+    """The app `policies`; gives policies of no project to an operator."""
 
     name = "webapp.policies"
     label = "policies"
+
+    def ready(self) -> None:
+        from webapp.policies import adopting  # noqa: F401  connects its receiver

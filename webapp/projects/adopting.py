@@ -5,12 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 
 from webapp.accounts import audit
 from webapp.accounts.models import User
 from webapp.accounts.visitor import of_user
 from webapp.projects.models import Membership, Project
+
+adopted = Signal()
+"""sent with `user` in the transaction in which they become the owner of what belonged to nobody"""
 
 
 def adopt_projects(user: User) -> int:
@@ -20,6 +23,7 @@ def adopt_projects(user: User) -> int:
         orphans = Project.all_rows.filter(memberships=None)
         owners = [Membership(project=project, user=user, role=Membership.OWNER) for project in orphans]
         Membership.objects.bulk_create(owners, ignore_conflicts=True)
+        adopted.send(User, user=user)
         if owners:
             audit.note("adopted projects", visitor=of_user(user), words=f"projects without a member: {len(owners)}")
     return len(owners)
