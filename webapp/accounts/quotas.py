@@ -1,5 +1,6 @@
 """What a user may use at most. Whoever starts something asks here first, in the transaction that stores it."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -51,8 +52,8 @@ def require_upload(file_bytes: int, rows: QuerySet[Any]) -> None:
             )
 
 
-def require_run(evaluations: int, seconds: float | None, unended: QuerySet[Any], *more: QuerySet[Any]) -> None:
-    """Raise QuotaError if a run, or a search, is one too many, or too long. `unended`, `more`: what has not ended."""
+def require_run(evaluations: int, seconds: float | None, unended: Sequence[QuerySet[Any]]) -> None:
+    """Raise QuotaError if a run, or a search, is one too many, or too long. `unended`: what has not ended, by kind."""
     found = _of_visitor()
     if found is None:
         return
@@ -62,7 +63,7 @@ def require_run(evaluations: int, seconds: float | None, unended: QuerySet[Any],
     if quota.seconds_a_run is not None and (seconds is None or seconds > quota.seconds_a_run):
         given = "no limit of time" if seconds is None else f"{seconds:g} s for one run"
         raise QuotaError(given, allowed=f"at most {quota.seconds_a_run:g} s; or {ASK}", field="seconds")
-    _require_at_once(user, quota.runs_at_once, "runs at once", (unended, *more))
+    _require_at_once(user, quota.runs_at_once, "runs at once", unended)
 
 
 def require_training(unended: QuerySet[Any]) -> None:
@@ -80,7 +81,7 @@ def require_measuring() -> None:
         raise QuotaError("you may not run graphs on this machine", allowed=f"simulated runs; or {ASK}")
 
 
-def _require_at_once(user: User, limit: int | None, what: str, kinds: tuple[QuerySet[Any], ...]) -> None:
+def _require_at_once(user: User, limit: int | None, what: str, kinds: Sequence[QuerySet[Any]]) -> None:
     if limit is not None:
         own = sum(rows.filter(started_by=user).aggregate(count=Count("id"))["count"] for rows in kinds)
         _require(own + 1, limit, what)

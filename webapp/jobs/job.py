@@ -36,6 +36,8 @@ class Job(Deletable):
     OWNER: ClassVar[str]
     """the column with the id that takes turns with others in the queue, such as the project's, for a job that no user
     has started: users take turns with each other"""
+    COUNTS_AS_A_RUN: ClassVar[bool] = False
+    """whether it is one of the runs and searches of which a user may have so many at once"""
     PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error")
     """the columns that `progress` reads"""
 

@@ -42,6 +42,11 @@ def job_models() -> list[type[Job]]:
     return [model for model in apps.get_models() if issubclass(model, Job)]
 
 
+def unended_runs() -> list[QuerySet[Any]]:
+    """What has not ended of each kind of run or search."""
+    return [model.unended() for model in job_models() if model.COUNTS_AS_A_RUN]
+
+
 def reap(model: type[Job]) -> int:
     """Give back every job of `model` with a stale heartbeat, and clean up ended jobs; returns how many it gave back.
 

@@ -33,6 +33,7 @@ class PlanSearch(WithCluster, JobWithEvents):
     QUEUE: ClassVar[str] = "gpu"
     WORK: ClassVar[str] = "webapp.plans.searching:search_plans"
     OWNER: ClassVar[str] = "project_id"
+    COUNTS_AS_A_RUN: ClassVar[bool] = True
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="plan_searches")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="plan_searches")

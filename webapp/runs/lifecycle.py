@@ -9,6 +9,7 @@ from engine import api
 from webapp.accounts import quotas
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish_soon
+from webapp.jobs.reaper import unended_runs
 from webapp.policies.models import Policy
 from webapp.runs.models import Run, RunStart
 from webapp.runs.requests import new_run
@@ -27,7 +28,7 @@ def start(
             raise Http404("This graph has been deleted meanwhile.")
         if policy is not None and not Policy.objects.select_for_update().filter(id=policy.id).exists():
             raise Http404("This policy has been deleted meanwhile.")
-        quotas.require_run(run.evaluations, run.seconds, Run.unended())
+        quotas.require_run(run.evaluations, run.seconds, unended_runs())
         run.save(force_insert=True)
         if from_start is not None:
             from_start.run = run

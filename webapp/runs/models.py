@@ -38,6 +38,7 @@ class Run(WithCluster, JobWithEvents):
     QUEUE: ClassVar[str] = "gpu"
     WORK: ClassVar[str] = "webapp.runs.placing:place_run"
     OWNER: ClassVar[str] = "project_id"
+    COUNTS_AS_A_RUN: ClassVar[bool] = True
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
