@@ -4,6 +4,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,18 @@ def slower_graph(project: Project, prepared_blob: bytes) -> Graph:
     blob = dataclasses.replace(prepared, costs=costs).to_bytes()
     PreparedBlob.objects.create(graph=graph, blob=blob, view="{}")
     return graph
+
+
+@pytest.fixture
+def log_that_is_emptied(transactional_db: None) -> Iterator[None]:
+    """After a test that commits: the database refuses to delete the log's entries, which the next test must not see."""
+    yield
+    migration: Any = import_module("webapp.accounts.migrations.0001_users")
+    with connection.schema_editor() as editor:
+        if connection.vendor == "sqlite":
+            for event in ("update", "delete"):
+                editor.execute(f"DROP TRIGGER audit_refuses_{event}")
+        else:
+            migration.allow_changes(None, editor)
+        editor.execute("DELETE FROM accounts_auditentry")
+        migration.refuse_changes(None, editor)

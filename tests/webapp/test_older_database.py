@@ -19,10 +19,13 @@ from django.core.management import call_command
 from django.db import connection, models, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
+from pytest_django import Settings
 
 from tests.webapp import older_installation
 from tests.webapp.downloads import content_of
 from tests.webapp.older_installation import ANSWERS, BACKUP, MIGRATIONS_OF_0_2_0, ROWS, StoredTable
+from webapp.accounts import set_up
+from webapp.accounts.models import User
 from webapp.backups.archive import ArchiveReader
 from webapp.backups.schema import name_of, record_names
 from webapp.comparisons.models import Comparison
@@ -30,7 +33,7 @@ from webapp.graphs.models import Graph
 from webapp.measuring.models import StepMeasurement
 from webapp.placements.models import Placement
 from webapp.policies.models import Policy
-from webapp.projects.models import Project
+from webapp.projects.models import Membership, Project
 from webapp.runs.models import Run
 from webapp.workers.migration_names import own_migrations
 from webapp.workers.version import code_version, database_version
@@ -232,3 +235,30 @@ def _schema(path: Path) -> dict[str, list[str]]:
 def _parts(sql: str) -> list[str]:
     start, _, columns = sql.removesuffix(")").partition("(")
     return [start, *sorted(re.split(r", (?![^(]*\))", columns))]
+
+
+@pytest.mark.usefixtures("transactional_db", "log_that_is_emptied")
+def test_at_set_up_all_of_it_belongs_to_the_first_operator(older: None, settings: Settings) -> None:
+    """Everything is in a project, every project is theirs, and nobody else sees any of it."""
+    settings.ACCOUNTS = "local"
+    word, client = "a horse of another colour", Client()
+    fields = {"username": "ann", "email": "", "password1": word, "password2": word}
+    assert client.post(f"/accounts/set-up/{set_up.token()}/", fields).status_code == 302
+    ann = User.objects.get()
+    everything = Project.all_rows.all()
+    assert everything.count() == ROWS["projects.project"]
+    assert {(row.user, row.role) for row in Membership.objects.all()} == {(ann, Membership.OWNER)}
+    assert set(Membership.objects.values_list("project", flat=True)) == {row.id for row in everything}
+    User.objects.filter(id=ann.id).update(is_operator=False)
+    assert {address: _page(client, address) for address in _pages() if address != "/status/"} == dict.fromkeys(
+        (address for address in _pages() if address != "/status/"), 200
+    )
+    User.objects.create_user("bob", password=word)
+    stranger = Client()
+    stranger.post("/accounts/log-in/", {"username": "bob", "password": word})
+    own = [address for address in _pages() if address.count("/") > 2]
+    answers = {address: _page(stranger, address) for address in own}
+    assert {address for address, status in answers.items() if status == 200} <= {
+        f"/policies/{policy.id}/" for policy in Policy.objects.filter(source__in=(Policy.DEFAULT, Policy.FORMER))
+    }
+    assert set(answers.values()) <= {200, 404}

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from webapp.accounts.models import User
 from webapp.graphs.models import Graph
 from webapp.jobs import tasks, turns
 from webapp.jobs.claim import Claim
@@ -75,6 +76,67 @@ def test_one_who_comes_later_does_not_wait_for_a_whole_round(done: list[str]) ->
     for _ in range(3):
         do_next(Run.QUEUE)
     assert done == ["first0", "second0", "new0", "first1", "second1"]
+
+
+def runs_by(project: Project, user: User, count: int) -> None:
+    """Queued runs of that user in the project."""
+    graph, _ = Graph.objects.get_or_create(project=project, name="shared", suffix=".json")
+    for number in range(count):
+        method = f"{user.username}{number}"
+        Run.objects.create(graph=graph, cluster={}, method=method, settings={}, evaluations=1, seed=0, started_by=user)
+
+
+def users_called(*names: str) -> list[User]:
+    """Users without passwords."""
+    return [User.objects.create_user(name) for name in names]
+
+
+def test_users_of_one_project_take_turns(done: list[str]) -> None:
+    project, (ann, bob) = Project.objects.create(name="shared"), users_called("ann", "bob")
+    runs_by(project, ann, 100)
+    runs_by(project, bob, 2)
+    for _ in range(5):
+        do_next(Run.QUEUE)
+    assert done == ["ann0", "bob0", "ann1", "bob1", "ann2"]
+
+
+def test_a_user_has_one_turn_however_many_projects_they_have(done: list[str]) -> None:
+    ann, bob = users_called("ann", "bob")
+    for number in range(3):
+        runs_by(Project.objects.create(name=str(number)), ann, 1)
+    runs_by(Project.objects.create(name="other"), bob, 3)
+    for _ in range(6):
+        do_next(Run.QUEUE)
+    assert [name.rstrip("0123456789") for name in done] == ["ann", "bob"] * 3
+
+
+def test_a_user_s_runs_and_trainings_are_one_owner_s(done: list[str]) -> None:
+    ann, bob = users_called("ann", "bob")
+    runs_by(Project.objects.create(name="shared"), ann, 2)
+    Policy.objects.create(name="ann's training", plan={}, started_by=ann)
+    runs_by(Project.objects.create(name="other"), bob, 2)
+    for _ in range(4):
+        do_next(Run.QUEUE)
+    assert [name[:3] for name in done] == ["ann", "bob", "ann", "bob"]
+
+
+def test_users_take_turns_with_what_was_started_before_there_were_any(done: list[str]) -> None:
+    [ann] = users_called("ann")
+    runs_of("old", 2)
+    runs_by(Project.objects.create(name="new"), ann, 2)
+    for _ in range(4):
+        do_next(Run.QUEUE)
+    assert done == ["old0", "ann0", "old1", "ann1"]
+
+
+def test_a_long_run_yields_to_another_user_of_its_project() -> None:
+    project, (ann, bob) = Project.objects.create(name="shared"), users_called("ann", "bob")
+    runs_by(project, ann, 2)
+    run = Run.objects.get(method="ann0")
+    Run.objects.filter(id=run.id).update(status=Run.RUNNING)
+    assert not others_wait(run, 10_000.0), "one's own next run waits"
+    runs_by(project, bob, 1)
+    assert others_wait(run, 10_000.0)
 
 
 def test_jobs_of_other_queues_take_no_turn(graph: Graph) -> None:

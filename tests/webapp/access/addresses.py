@@ -8,7 +8,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 OTHER_PACKAGES = ("admin/",)
-"""below which another package has its addresses: a class each"""
+"""below which another package has its addresses: one class"""
+API = "api/"
+"""below which the API has its operations, whose table is their own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Address:
 
 
 def all_addresses() -> list[Address]:
-    """Those of the resolver, sorted, without other packages'."""
-    found = [address for address in _walk(get_resolver()) if not address.pattern.startswith(OTHER_PACKAGES)]
+    """Those of the resolver, sorted, without other packages' and the API's."""
+    found = [each for each in _walk(get_resolver()) if not each.pattern.startswith((*OTHER_PACKAGES, API))]
     return sorted(found, key=lambda address: (address.name, address.pattern))
 
 

@@ -1,7 +1,7 @@
 """All that a project can have, each kind of row once, named so that a page that shows it can be told."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from tests.webapp.run_rows import answered, compared
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.accounts.visitor import THE_PERSON, Visitor, acting_as
 from webapp.graphs.models import Graph, PreparedBlob
+from webapp.hooks.models import Delivery, Webhook
 from webapp.jobs.models import Event
 from webapp.measuring.models import Profile, StepMeasurement
 from webapp.placements.models import Placement
@@ -23,7 +24,10 @@ from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
-from webapp.sharing.models import ShareLink, make_link
+from webapp.sharing.models import Shared, ShareLink, make_link
+from webapp.uploads.models import PartialUpload
+
+DELIVERED: dict[str, Any] = {"event": "run.done", "key": "once", "body": "{}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,18 @@ class Belongings:
     placement: Placement
     measurement: StepMeasurement
     profile: Profile
+    upload: PartialUpload
+    hook: Webhook
+    delivery: Delivery
     link: ShareLink
-    run_token: str
-    """of a link to the run"""
-    comparison_token: str
+    """to the run"""
+    tokens: Mapping[str, str]
+    """of links: `run`, `comparison`, `graph`, `search`"""
+
+    @property
+    def groups(self) -> int:
+        """Of the graph."""
+        return _groups_of(self.run)
 
     def ids(self) -> dict[str, UUID]:
         """Placeholder of addresses → id."""
@@ -57,6 +69,9 @@ class Belongings:
             "placement_id": self.placement.id,
             "measurement_id": self.measurement.id,
             "profile_id": self.profile.id,
+            "upload_id": self.upload.id,
+            "hook_id": self.hook.id,
+            "delivery_id": self.delivery.id,
             "link_id": self.link.id,
         }
 
@@ -71,7 +86,11 @@ def belongings_of(project: Project, blob: bytes, marker: str, visitor: Visitor =
         comparison.save(update_fields=["name"])
         search = search_of(graph, marker)
         policy = policy_of(project, marker)
-        run_token = make_link(run)
+        hook = Webhook.objects.create(
+            project=project, name=f"{marker} hook", target=f"https://{marker.lower()}.example.org/x", secret_salt="salt"
+        )
+        shared: dict[str, Shared] = {"run": run, "comparison": comparison, "graph": graph, "search": search}
+        tokens = {kind: make_link(row) for kind, row in shared.items()}
         return Belongings(
             project=project,
             graph=graph,
@@ -82,9 +101,11 @@ def belongings_of(project: Project, blob: bytes, marker: str, visitor: Visitor =
             placement=placement_of(run, marker),
             measurement=StepMeasurement.objects.create(graph=graph, cluster=CLUSTER, rounds=2, steps=2),
             profile=profile_of(graph),
+            upload=PartialUpload.objects.create(project=project, name=f"{marker} upload.pb", total_bytes=9),
+            hook=hook,
+            delivery=Delivery.objects.create(webhook=hook, status=Delivery.DONE, **DELIVERED),
             link=run.share_links.get(),
-            run_token=run_token,
-            comparison_token=make_link(comparison),
+            tokens=tokens,
         )
 
 
@@ -134,10 +155,16 @@ def policy_of(project: Project | None, marker: str) -> Policy:
 
 def placement_of(run: Run, marker: str) -> Placement:
     """A placement that was kept on the page of the run."""
-    groups = len(run.answer.device_of_group)
+    groups = _groups_of(run)
     columns: Any = {"name": f"{marker} placement", "origin": Placement.HAND, "cluster": run.cluster, "run": run}
     columns |= {"device_of_group": [1] * groups, "step_time_us": 4.0, "missing_bytes": 0, "peak_bytes": [0, 9]}
     return Placement.objects.create(graph=run.graph, **columns)
+
+
+def _groups_of(run: Run) -> int:
+    placed = run.answer.device_of_group
+    assert isinstance(placed, list)
+    return len(placed)
 
 
 def profile_of(graph: Graph) -> Profile:
@@ -146,7 +173,3 @@ def profile_of(graph: Graph) -> Profile:
     profile.times_path.parent.mkdir(exist_ok=True)
     profile.times_path.write_bytes(b"times")
     return profile
-
-
-Maker = Callable[[str], Belongings]
-"""marker → the rows of a new project, whose name has the marker too"""

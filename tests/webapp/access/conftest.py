@@ -1,6 +1,10 @@
 """An installation with accounts, its people, and what a project can have."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from asgiref.sync import sync_to_async
 from pytest_django import Settings
 
 from tests.webapp.access.belongings import Belongings, belongings_of
@@ -31,3 +35,33 @@ def team(local: Settings) -> Team:
 def rows(team: Team, prepared_blob: bytes) -> Belongings:
     """What the team's project has, started by its owner."""
     return belongings_of(team.project, prepared_blob, MARKER, of_user(team.owner))
+
+
+@pytest.fixture(autouse=True)
+def drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures without the process that draws them."""
+    monkeypatch.setattr("webapp.pages.comparisons.views.api.comparison_figure", lambda *_: b"figure")
+
+
+@pytest.fixture(autouse=True)
+def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes without their write to the database, on a connection of its own."""
+    for module in ("webapp.pages.health", "webapp.pages.status.warnings"):
+        monkeypatch.setattr(f"{module}.part_faults", lambda: {"database": "", "broker": "", "disk": ""})
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams begin in the thread that has the test's transaction."""
+
+    async def read(look: Callable[..., Any], *arguments: Any) -> Any:
+        return await sync_to_async(look, thread_sensitive=True)(*arguments)
+
+    for module in ("webapp.pages.events", "webapp.pages.sharing.views"):
+        monkeypatch.setattr(f"{module}.read", read)
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that could be calibrated, whatever else it does."""
+    monkeypatch.setattr("engine.api.require_idle", lambda: None)

@@ -1,5 +1,6 @@
 """The fixed cast of an installation with accounts, and the browser of each."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,3 +66,8 @@ def log_in(client: Client, name: str, password: str = PASSWORD, **more: Any) -> 
         client.get("/accounts/log-in/")
         fields["csrfmiddlewaretoken"] = client.cookies[settings.CSRF_COOKIE_NAME].value
     return client.post("/accounts/log-in/", fields, **more)
+
+
+def without_form_tokens(page: str) -> str:
+    """The page without the tokens of its forms, which are others each time."""
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", page)
