@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -262,11 +263,12 @@ class Client:
 
     def graph(self, graph_id: str) -> Graph:
         """The graph of that id."""
-        return Graph.of(self._connection.get(path_of("graphs", graph_id)))
+        return Graph.of(self._connection.get(path_of("graphs", _checked_id(graph_id, "graph"))))
 
     def run(self, run_id: str) -> Run:
         """The run of that id: `run(id).watch()`, `run(id).answer()`."""
-        return Run.of(self._connection.get(path_of("runs", run_id)), connection=self._connection)
+        values = self._connection.get(path_of("runs", _checked_id(run_id, "run")))
+        return Run.of(values, connection=self._connection)
 
     def evaluate(self, run: Run | PlacedRun, placement: Mapping[str, str]) -> Evaluation:
         """Simulates a step of another placement, {op: device} of all ops, on a run's graph and cluster."""
@@ -341,6 +343,14 @@ class Client:
 
 def _id_of(graph: Graph | str) -> str:
     return graph.id if isinstance(graph, Graph) else graph
+
+
+def _checked_id(text: str, what: str) -> str:
+    """Raises ClientError for what is no id."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise ClientError(f"{text!r} is no id of a {what}") from None
 
 
 def _cluster_text(cluster: str | Path | Mapping[str, Any]) -> str:
