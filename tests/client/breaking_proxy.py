@@ -53,6 +53,7 @@ class BreakingProxy:
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+            each.close()  # or a sender waits for room until its patience ends
 
     def _may_break(self) -> bool:
         with self._lock:

@@ -19,6 +19,7 @@ from placeto.remote.login import Login, store_login
 from placeto.remote.rows import Graph
 from placeto.remote.watching import Watch
 from torch import nn, zeros
+from torch.optim import SGD
 
 from tests.client.breaking_proxy import breaking
 from tests.client.conftest import Server
@@ -61,7 +62,15 @@ def client(server: Server) -> Client:
     return Client(server.address)
 
 
-def placed(client: Client, graph: Path, **more: Any) -> placeto.PlacedRun:
+@pytest.fixture(scope="module")
+def chain(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    """Such a graph, read by the server."""
+    path = tmp_path_factory.mktemp("graphs") / "chain.json"
+    path.write_text(json.dumps(graph_of(6)))
+    return Client(server.address).upload(path, "Chains")
+
+
+def placed(client: Client, graph: Path | Graph, **more: Any) -> placeto.PlacedRun:
     return client.place(graph, CLUSTER, "heft", evaluations=20, **more)
 
 
@@ -79,8 +88,10 @@ def test_the_readme_s_example_runs(server: Server, tmp_path: Path, monkeypatch: 
     assert json.loads((tmp_path / "model.device_map.json").read_text()) == run.device_map()
 
 
-def test_an_answer_has_figures_tables_and_files(client: Client, small: Path, tmp_path: Path) -> None:
-    answer = placed(client, small, project="Chains", name="the first", seed=3)
+def test_an_answer_has_figures_tables_and_files(
+    client: Client, chain: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = placed(client, chain, name="the first", seed=3)
     assert (answer.run.status, answer.run.title, answer.run.seed) == ("done", "the first", 3)
     assert set(answer.placement) == {f"op{number}" for number in range(6)}
     assert answer.step_time_us == answer.report["step_time_us"] == pytest.approx(600, rel=0.1)
@@ -91,6 +102,10 @@ def test_an_answer_has_figures_tables_and_files(client: Client, small: Path, tmp
     assert not any(isinstance(value, (list, dict)) for row in episodes for value in row.values())
     with pytest.raises(ClientError, match="allowed: episodes, baselines"):
         answer.to_records("all")
+    with monkeypatch.context() as context:
+        context.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ClientError, match=r"needs pandas, .* to_records\(\) gives lists"):
+            answer.to_pandas()
     assert json.loads(answer.save(tmp_path / "placement.json").read_bytes()) == answer.placement
     assert json.loads(answer.save(tmp_path / "report.json").read_bytes())["step_time_us"] == answer.step_time_us
     with pytest.raises(ServerError, match="no GraphDef") as caught:
@@ -100,29 +115,38 @@ def test_an_answer_has_figures_tables_and_files(client: Client, small: Path, tmp
         answer.save(tmp_path / "placed.txt")
     frame = answer._repr_html_()
     assert frame.startswith('<iframe sandbox="allow-scripts" ') and "&lt;!doctype html&gt;" in frame.lower()
-    assert [run.id for run in client.runs(client.project("Chains"))] == [answer.id]
+    assert answer.id in [run.id for run in client.runs(client.project("Chains"))]
+    assert answer.id in [run.id for run in client.runs(chain)]
 
 
-def test_other_placements_are_evaluated_and_work_is_compared_planned_and_deleted(client: Client, small: Path) -> None:
-    answer = placed(client, small, project="Others")
+def test_a_table_becomes_a_frame_where_pandas_is(client: Client, chain: Graph) -> None:
+    pytest.importorskip("pandas")
+    answer = placed(client, chain)
+    frame = answer.to_pandas()
+    assert [*frame["evaluations"]] == [row["evaluations"] for row in answer.to_records()]
+    assert frame.index.name == "seq" and "placement" not in frame
+    assert [*answer.to_pandas("baselines")["method"]] == [each.method for each in answer.baselines]
+
+
+def test_other_placements_are_evaluated_and_work_is_compared_and_deleted(client: Client, chain: Graph) -> None:
+    answer = placed(client, chain)
     one = dict.fromkeys(answer.placement, "/device:GPU:0")
     assert client.evaluate(answer, one).step_time_us == pytest.approx(answer.step_time_us)
     moved = client.evaluate(answer.run, {**one, "op3": "/device:GPU:1"})
     assert moved.step_time_us != answer.step_time_us and moved.feasible and all(moved.peak_bytes)
     with pytest.raises(ServerError):
         client.evaluate(answer, {"op0": "/device:GPU:0"})
-    graph = client.graph(answer.run.graph_id)
-    comparison = client.wait(client.compare(graph, CLUSTER, ["heft", "random"], seeds=1, evaluations=9))
+    comparison = client.wait(client.compare(chain, CLUSTER, ["heft", "random"], seeds=1, evaluations=9))
     assert comparison.status == "done"
     assert {row["method"] for row in client.report(comparison)["methods"]} == {"heft", "random"}
     with pytest.raises(ServerError) as caught:
-        client.compare(graph, CLUSTER, ["none"])
+        client.compare(chain, CLUSTER, ["none"])
     assert caught.value.field == "methods"
-    assert client.policies(1) is not None
+    assert all(isinstance(policy.name, str) for policy in client.policies(1))
     client.delete(answer)
     with pytest.raises(ServerError, match="does not exist"):
         client.run(answer.id)
-    client.delete(client.project("Others"))
+    client.delete(client.make_project("Others"))
     with pytest.raises(ClientError, match="there is no project"):
         client.project("Others")
 
@@ -130,11 +154,13 @@ def test_other_placements_are_evaluated_and_work_is_compared_planned_and_deleted
 def test_a_run_without_room_is_infeasible(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "large.json"
     path.write_text(json.dumps(graph_of(4, temporary_bytes=20_000_000_000)))
-    with pytest.raises(InfeasibleError):
-        placed(Client(server.address), path)
     store_login(Login(server.address, None))
-    assert main(["place", str(path), "--cluster", CLUSTER, "--evaluations", "9", "--watch"]) == 3
-    assert capsys.readouterr().err.splitlines()[-1].startswith("placeto: ")
+    assert main(["place", str(path), "--cluster", CLUSTER, "--method", "heft", "--evaluations", "9", "--watch"]) == 3
+    address, sentence = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("placeto: HEFT on large.json: ")
+    run = Client().run(address.rstrip("/").rpartition("/")[2])
+    with pytest.raises(InfeasibleError, match="HEFT on large"):
+        run.watch()
 
 
 def test_a_file_that_is_no_graph_is_one_line(
@@ -194,6 +220,18 @@ def large_file(folder: Path) -> Path:
     return path
 
 
+def test_a_search_for_plans_gives_what_carries_them_out(client: Client, tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+    step = placeto.record(model, zeros(4, 64), lambda out: out.sum(), SGD, batch=4)
+    search = client.wait(client.plan(client.upload(step, "Chains"), CLUSTER, 8, seconds=1.0))
+    assert (search.status, search.batch) == ("done", 8) and search.best_batch_us
+    plans = client.report(search)["plans"]
+    assert plans[0]["batch_time_us"] == pytest.approx(search.best_batch_us)
+    with pytest.raises(ServerError, match="had already ended") as caught:
+        client.cancel(search)
+    assert caught.value.code == "conflict"
+
+
 def test_an_upload_that_breaks_in_the_middle_of_a_part_goes_on(server: Server, tmp_path: Path) -> None:
     sent: list[int] = []
     with breaking(server.address, sent=9_500_000, breaks=2) as proxy:
@@ -226,13 +264,11 @@ def test_an_upload_goes_on_in_another_process(server: Server, tmp_path: Path) ->
     assert len(again.graphs(project)) == 2, "the same file once more is another graph"
 
 
-def test_a_watch_that_breaks_goes_on(server: Server, small: Path) -> None:
-    client = Client(server.address)
-    graph = client.upload(small)
-    with breaking(server.address, received=30_000, breaks=3) as proxy:
+def test_a_watch_that_breaks_goes_on(server: Server, client: Client, chain: Graph) -> None:
+    with breaking(server.address, received=20_000, breaks=3) as proxy:
         through = Client(proxy.address)
         through._connection.sleep = lambda _seconds: None
-        run = through.start(graph, CLUSTER, method="random", evaluations=3000)
+        run = through.start(chain, CLUSTER, method="random", evaluations=1000)
         seen = [event["seq"] for news in Watch(through._connection, f"/runs/{run.id}") for event in news.events]
         assert proxy.broken >= 1
         answer = run.watch()
