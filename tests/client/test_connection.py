@@ -9,7 +9,7 @@ from typing import Any
 
 import placeto
 import pytest
-from placeto.errors import ClientError, ServerError
+from placeto.errors import ClientError, InfeasibleError, ServerError
 from placeto.remote.connection import Connection, LostError
 from placeto.remote.login import Login
 
@@ -188,6 +188,12 @@ def test_a_project_is_found_by_name_or_id() -> None:
 def test_two_projects_of_one_name_are_not_chosen_from() -> None:
     with scripted(listed(PROJECT, {**PROJECT, "id": "2"})) as server, pytest.raises(ClientError, match="2 projects"):
         client_of(server).project("Mine")
+
+
+def test_a_graph_without_room_is_infeasible() -> None:
+    refusal = refused(422, "unprocessable", "The variables take 1 TB.", "cluster")
+    with scripted(lambda _asked, _number: refusal) as server, pytest.raises(InfeasibleError, match="take 1 TB"):
+        client_of(server).start("1", "2xK80")
 
 
 @pytest.mark.parametrize("field", [float("nan"), {1, 2}, b"x"])

@@ -14,6 +14,7 @@ EDGES = [{"source": "op0", "target": "op1", "output": 0}, {"source": "op1", "tar
 GRAPH = {"directed": True, "multigraph": False, "graph": {}, "nodes": NODES, "edges": EDGES}
 
 
+@pytest.mark.e2e
 @pytest.mark.skipif(ACCOUNTS != "off", reason="the client's own tests have a token")
 def test_an_answer_shows_its_page_in_a_frame(page: Page, address: str, tmp_path: Path) -> None:
     path = tmp_path / "three.json"

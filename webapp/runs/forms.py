@@ -201,6 +201,8 @@ class ProblemForm(DevicesForm):
     """what a graph that has been read is good for"""
     policy_row: Policy | None = None
     """the chosen policy"""
+    lacks_room = False
+    """whether the graph fits no placement on the devices, so that no run could begin"""
     default_fault: str
     """why the release's policy is not offered; empty if it is, or if there is none"""
 
@@ -258,6 +260,7 @@ class ProblemForm(DevicesForm):
                 graph, request.cluster, drop_devices=request.drop_devices, constraints=request.constraints
             )
         except api.PlacetoError as error:
+            self.lacks_room = isinstance(error, api.InfeasibleError)
             add_to_form(self, error, "cluster")
 
 

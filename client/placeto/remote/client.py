@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
-from placeto.errors import ClientError, ServerError
+from placeto.errors import ClientError, InfeasibleError, ServerError
 from placeto.recording import Recording
 from placeto.remote.connection import CONFLICT, Connection, path_of
 from placeto.remote.graphs import graph_file, read, what_it_asks
@@ -24,6 +24,8 @@ from placeto.remote.watching import Watch
 if TYPE_CHECKING:
     import torch
 
+UNPROCESSABLE = 422
+"""of a request to place what has no room"""
 USUAL_PROJECT = "My graphs"
 """as the server calls the project of uploads that name none"""
 MAY_ADD = ("editor", "owner")
@@ -160,9 +162,15 @@ class Client:
             fields: Of the server's form: `method`, `evaluations`, `seconds`, `seed` and others.
 
         Raises:
+            InfeasibleError: No placement could fit the devices' memory.
             ServerError: The server refuses a field.
         """
-        row = self._begin(f"{path_of('graphs', _id_of(graph))}/runs", cluster, fields)
+        try:
+            row = self._begin(f"{path_of('graphs', _id_of(graph))}/runs", cluster, fields)
+        except ServerError as error:
+            if (error.status, error.field) == (UNPROCESSABLE, "cluster"):
+                raise InfeasibleError(error.message) from None
+            raise
         run = Run.of(row, connection=self._connection)
         return self.rename(run, name) if name else run
 

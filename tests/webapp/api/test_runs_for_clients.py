@@ -60,3 +60,12 @@ def test_the_release_s_policy_goes_to_methods_that_take_one(
     answer = client.post(f"{API}/graphs/{real_graph.id}/runs", body, content_type="application/json")
     assert answer.status_code == 202, answer.json()
     assert (answer.json()["policy"] is not None) == has_policy
+
+
+def test_devices_without_room_are_told_from_nonsense(client: Client, ready_graph: Graph) -> None:
+    Graph.objects.filter(id=ready_graph.id).update(summary={"groups": 3, "ops": 3, "persistent_bytes": 10**12})
+    for cluster, status in (("2xK80", 422), ("2xZZZ", 400)):
+        body = {"cluster": cluster, "method": "heft"}
+        answer = client.post(f"{API}/graphs/{ready_graph.id}/runs", body, content_type="application/json")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (status, "cluster")
+    assert not Run.objects.exists()

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -163,12 +164,15 @@ def start_run(
     body: RunBody,
     response: HttpResponse,
 ) -> Status[RunOut]:
-    """Start a run. What is not given is as the form first shows it; a method that takes no policy gets none."""
+    """Start a run. What is not given is as the form first shows it; a method that takes no policy gets none.
+
+    Where no placement could fit the devices, the answer is 422 at `cluster`.
+    """
     graph = graph_or_404(graph_id)
     form = filled(RunForm, body, _usual_policy(body), graph=graph)
     form.require_placeable(graph, form.request)
     if form.errors:
-        raise refused(form)
+        raise refused(form, HTTPStatus.UNPROCESSABLE_ENTITY if form.lacks_room else HTTPStatus.BAD_REQUEST)
     run = lifecycle.start(graph, form.request, form.policy_row)
     return begun(response, "show_run", run.id, run_out(run_or_404(run.id)))
 
