@@ -242,6 +242,7 @@ AXES_COOLOFF_TIME = 0.25
 """hours for which an address, or a name from an address, waits after so many refused log-ins"""
 AXES_LOCKOUT_PARAMETERS = ["ip_address"]
 AXES_RESET_ON_SUCCESS = False
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_CALLABLE = "webapp.pages.accounts.log_in.locked_out"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False

@@ -19,7 +19,7 @@ from webapp.access.identity import API, OFF, PROXY, living_session, visitor_who_
 from webapp.access.marks import READING, USUAL, AccessRule
 from webapp.access.rows import KINDS, Named, named_row
 from webapp.accounts import audit
-from webapp.accounts.addresses import is_from_this_machine
+from webapp.accounts.addresses import is_forwarded, is_from_this_machine
 from webapp.accounts.models import TokenScope
 from webapp.accounts.visitor import Visitor, acting_as, of_user, visitor_of
 from webapp.http.operations import name_of, operation_of
@@ -36,9 +36,7 @@ NETWORK_CLOSED = (
     "PLACETO_ACCOUNTS; or PLACETO_OPEN_TO_NETWORK=yes, and everybody who reaches it may do everything."
 )
 OTHER_SITE = "Another site has sent this request: the API takes such requests from programs alone."
-OF_OTHERS: dict[str, AccessRule] = {
-    "jsi18n": AccessRule(operators=True, accounts=True),
-}
+OF_OTHERS: dict[str, AccessRule] = {}
 """name of an address of another package → its rule"""
 ADMIN = AccessRule(operators=True, accounts=True)
 
@@ -67,11 +65,7 @@ class Gate:
         request.visitor = visitor  # type: ignore[attr-defined]
         with acting_as(visitor):
             response = self._get_response(request)
-            if (
-                settings.ACCOUNTS != OFF
-                and request.method not in READING
-                and response.status_code < HTTPStatus.BAD_REQUEST
-            ):
+            if settings.ACCOUNTS != OFF and request.method not in READING and _has_done_something(response):
                 _log(request)
         return response
 
@@ -99,7 +93,8 @@ class Gate:
 def _without_accounts(request: HttpRequest, rule: AccessRule) -> HttpResponse | None:
     if rule.accounts:
         raise Http404("This installation has no accounts.")
-    if not settings.OPEN_TO_NETWORK and not is_from_this_machine(request) and not rule.anyone:
+    is_near = is_from_this_machine(request) and not is_forwarded(request)
+    if not settings.OPEN_TO_NETWORK and not is_near and not rule.anyone:
         return error_answer(request, HTTPStatus.FORBIDDEN, {"": [NETWORK_CLOSED]})
     if request.path.startswith(API) and request.method not in READING and _is_of_other_site(request):
         return error_answer(request, HTTPStatus.FORBIDDEN, {"": [OTHER_SITE]})
@@ -168,18 +163,25 @@ def _log_in_first(request: HttpRequest) -> HttpResponse:
     return error_answer(request, HTTPStatus.UNAUTHORIZED, {"": [LOG_IN_FIRST]})
 
 
+def _has_done_something(response: HttpResponseBase) -> bool:
+    """No, if it is an error, or the page of a form that was not valid."""
+    is_page = response.headers.get("Content-Type", "").startswith("text/html")
+    return response.status_code < HTTPStatus.BAD_REQUEST and not (is_page and response.status_code == HTTPStatus.OK)
+
+
 def _log(request: HttpRequest) -> None:
     passage, match = getattr(request, "passage", None), request.resolver_match
     if passage is None or match is None or passage.rule.anyone or passage.rule.role_for(request) <= Role.VIEWER:
         return
-    row = passage.named[-1] if passage.named else None
+    row, subject = passage.named[-1] if passage.named else None, audit.subject_of(request)
     action = name_of(match, request.method) or f"{request.method} {re.sub('<[^>]*>', '…', match.route)}"
     audit.note(
         action[:80],
         request=request,
-        kind=row.kind if row else "",
-        row_id=row.row_id if row else None,
+        kind=subject.kind if subject else row.kind if row else "",
+        row_id=subject.row_id if subject else row.row_id if row else None,
         project_id=row.project_id if row else None,
+        words=subject.words if subject else "",
     )
 
 

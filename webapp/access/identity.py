@@ -21,7 +21,7 @@ from webapp.projects.adopting import adopt_projects
 
 OFF, LOCAL, PROXY, OIDC = "off", "local", "proxy", "oidc"
 API = "/api/"
-BEARER = "Bearer "
+BEARER = "bearer"
 COME_BY_PROXY = "Come in through the proxy in front of this installation: it alone says who you are."
 NOT_BY_PROXY = (
     "This request names a user in {header}, but it comes from {peer}, which is none of PLACETO_TRUSTED_PROXIES: "
@@ -66,7 +66,8 @@ def living_session(request: HttpRequest, visitor: Visitor) -> Callable[[], bool]
 
 def _by_token(request: HttpRequest) -> Visitor:
     given = request.headers.get("Authorization", "")
-    token = token_of(given.removeprefix(BEARER).strip()) if given.startswith(BEARER) else None
+    scheme, _, text = given.partition(" ")
+    token = token_of(text.strip()) if scheme.lower() == BEARER else None
     if token is None:
         return NOBODY
     note_use(token)

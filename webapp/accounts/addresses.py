@@ -1,6 +1,7 @@
 """Where a request comes from: the address of the client, also behind proxies that the operator trusts."""
 
 import ipaddress
+import re
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -8,6 +9,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+PORT = re.compile(r"^(?:([0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]+)?$")
+"""an address with a port, as some proxies write it"""
 
 
 def client_address(request: HttpRequest) -> str | None:
@@ -15,9 +18,13 @@ def client_address(request: HttpRequest) -> str | None:
     peer = peer_of(request)
     if peer is None or not _is_trusted(peer):
         return None if peer is None else str(peer)
-    hops = [_parsed(word) for word in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    client = next((hop for hop in reversed(hops) if hop is not None and not _is_trusted(hop)), peer)
-    return str(client)
+    for word in reversed(request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")):
+        hop = _parsed(PORT.sub(r"\1\2", word.strip()))
+        if hop is None:
+            break  # what stands before it may be anybody's words
+        if not _is_trusted(hop):
+            return str(hop)
+    return str(peer)
 
 
 def is_from_trusted_proxy(request: HttpRequest) -> bool:
@@ -36,6 +43,11 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     server = getattr(request, "scope", {}).get("server")
     address = _parsed(str(server[0])) if server else None
     return address is None or address.is_loopback
+
+
+def is_forwarded(request: HttpRequest) -> bool:
+    """Whether a proxy has passed it on, perhaps from another machine."""
+    return any(name in request.META for name in ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP"))
 
 
 def _is_trusted(address: IpAddress) -> bool:

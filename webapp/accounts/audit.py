@@ -1,6 +1,7 @@
 """Adds entries to the log of who did what."""
 
 import uuid
+from dataclasses import dataclass
 
 from django.http import HttpRequest
 
@@ -42,3 +43,24 @@ def printable(text: str, longest: int) -> str:
     return "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:longest]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a request was about, where its address does not say it."""
+
+    kind: str
+    row_id: uuid.UUID | None
+    words: str
+
+
+def tell(request: HttpRequest, kind: str, row_id: uuid.UUID | None, words: str) -> None:
+    """Have the entry of `request` say what it was done to, and what exactly: `bob: owner`."""
+    request.audit_subject = Subject(kind, row_id, words)  # type: ignore[attr-defined]
+
+
+def subject_of(request: HttpRequest) -> Subject | None:
+    """What a view has told of it."""
+    found = getattr(request, "audit_subject", None)
+    assert found is None or isinstance(found, Subject)
+    return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, QuerySet, Sum
 from django.utils import timezone
 
 from engine import api
@@ -33,18 +33,21 @@ def _of_visitor() -> tuple[User, Quota] | None:
     return visitor.user, quota_of(visitor.user)
 
 
-def require_upload(file_bytes: int, rows: QuerySet[Any]) -> None:
-    """Raise QuotaError if a file of that size is one too many. `rows`: all graphs, with `file_bytes`."""
+def require_upload(file_bytes: int, rows: QuerySet[Any], with_deleted: QuerySet[Any]) -> None:
+    """Raise QuotaError if a file of that size is one too many.
+
+    `rows`: all graphs, with `file_bytes` and `times_bytes`. `with_deleted`: those too whose purge is still to come.
+    """
     found = _of_visitor()
     if found is None:
         return
     user, quota = found
     own = rows.filter(started_by=user)
     if quota.uploads_a_day is not None:
-        today = own.filter(created_at__gte=_yesterday()).count()
+        today = with_deleted.filter(started_by=user, created_at__gte=_yesterday()).count()
         _require(today + 1, quota.uploads_a_day, "graphs added in 24 hours")
     if quota.disk_bytes is not None:
-        used: int = own.aggregate(used=Sum("file_bytes", default=0))["used"]
+        used: int = own.aggregate(used=Sum(F("file_bytes") + F("times_bytes"), default=0))["used"]
         if used + file_bytes > quota.disk_bytes:
             raise QuotaError(
                 f"your graphs take {api.bytes_words(used)}, and this one {api.bytes_words(file_bytes)}",
@@ -60,10 +63,16 @@ def require_run(evaluations: int, seconds: float | None, unended: Sequence[Query
     user, quota = found
     if quota.evaluations_a_run is not None:
         _require(evaluations, quota.evaluations_a_run, "evaluations of one run", "evaluations")
-    if quota.seconds_a_run is not None and (seconds is None or seconds > quota.seconds_a_run):
+    if quota.seconds_a_run is not None and evaluations != 1 and (seconds is None or seconds > quota.seconds_a_run):
         given = "no limit of time" if seconds is None else f"{seconds:g} s for one run"
         raise QuotaError(given, allowed=f"at most {quota.seconds_a_run:g} s; or {ASK}", field="seconds")
     _require_at_once(user, quota.runs_at_once, "runs at once", unended)
+
+
+def seconds_a_run() -> float | None:
+    """The limit of time of a run that the user who acts starts without saying one; None without a limit."""
+    visitor = acting()
+    return None if visitor.user is None or visitor.may_everything else quota_of(visitor.user).seconds_a_run
 
 
 def require_training(unended: QuerySet[Any]) -> None:

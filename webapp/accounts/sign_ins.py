@@ -3,6 +3,8 @@
 from typing import Any
 
 from allauth.usersessions.models import UserSession
+from axes.handlers.proxy import AxesProxyHandler
+from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -19,11 +21,11 @@ LONGEST_BROWSER = 200
 
 @receiver(user_logged_in)
 def _logged_in(request: HttpRequest, user: User, **_: Any) -> None:
-    _list_session(request, user)
+    list_session(request, user)
     audit.note("log-in", request=request, visitor=of_user(user))
 
 
-def _list_session(request: HttpRequest, user: User) -> None:
+def list_session(request: HttpRequest, user: User) -> None:
     """Add the session to those that the user sees and may end."""
     if not request.session.session_key:
         request.session.save()
@@ -46,5 +48,7 @@ def _logged_out(request: HttpRequest, user: User | None, **_: Any) -> None:
 
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    if request is not None and settings.AXES_ENABLED and AxesProxyHandler.is_locked(request, credentials):
+        return  # an address that waits fills no log
     tried = str(credentials.get("username", ""))
     audit.note("log-in refused", request=request, visitor=NOBODY, username=tried)

@@ -4,7 +4,7 @@ import base64
 import binascii
 import uuid
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -64,6 +64,6 @@ def _read(cursor: str) -> tuple[datetime, uuid.UUID]:
         at = datetime.fromisoformat(created_at)
         if at.tzinfo is None:
             raise ValueError("a time without a zone")
-        return at, uuid.UUID(row_id)
-    except (ValueError, binascii.Error):
+        return at.astimezone(UTC), uuid.UUID(row_id)
+    except (ValueError, OverflowError, binascii.Error):
         raise RefusedError(HTTPStatus.BAD_REQUEST, {"after": [NO_CURSOR]}) from None

@@ -16,7 +16,7 @@ from webapp.graphs.reading import store_prepared
 from webapp.graphs.uploads import files_of
 from webapp.jobs.claim import Claim, JobType
 from webapp.jobs.deletion import Deletable
-from webapp.projects.access import add_owner
+from webapp.projects.access import add_owner, editable_by
 from webapp.projects.models import Project
 from webapp.runs import lifecycle
 from webapp.runs.models import Run
@@ -107,7 +107,10 @@ def _request() -> Request:
 
 
 def _living(model: type[RowType]) -> RowType | None:
-    return model.objects.filter(pk__in=_ids(model)).first()
+    """The row that is there and that the visitor may change: somebody may have removed them from its project."""
+    mine = editable_by(acting())
+    where = {"pk__in": mine} if model is Project else {"project__in": mine}
+    return model.objects.filter(pk__in=_ids(model)).filter(**where).first()
 
 
 def _id_of(model: type[Deletable]) -> uuid.UUID:

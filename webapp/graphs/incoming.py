@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -69,9 +70,14 @@ class StoredFile:
     """SHA-256, as hexadecimal digits"""
 
     def move_to(self, path: Path) -> None:
-        """Move it to `path`."""
+        """Put it at `path` as well: it stays where it is until whoever has stored it deletes it."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        self.path.replace(path)
+        try:
+            path.hardlink_to(self.path)
+        except FileNotFoundError:
+            raise
+        except OSError:  # a disk without hard links
+            shutil.copyfile(self.path, path)
 
 
 class IncomingFileHandler(FileUploadHandler):

@@ -185,7 +185,7 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
             store_new(graph.project)
         elif not Project.objects.select_for_update().filter(id=graph.project_id).exists():
             raise Http404("This project has been deleted meanwhile.")
-        quotas.require_upload(graph.file_bytes, Graph.objects.all())
+        quotas.require_upload(graph.file_bytes + graph.times_bytes, Graph.objects.all(), Graph.all_rows.all())
         if graph.read_again_from is None:
             graph.name = _free_name(graph)
         graph.save(force_insert=True)

@@ -16,6 +16,7 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
+from webapp.accounts.quotas import QuotaError
 from webapp.capacity import BusyError
 from webapp.form_errors import form_errors, shorten_refused_values
 from webapp.http.api_errors import api_error, is_api
@@ -38,6 +39,8 @@ def status_of(error: api.PlacetoError) -> HTTPStatus:
     """The HTTP status of a mistake."""
     if isinstance(error, api.LimitError):
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if isinstance(error, QuotaError):
+        return HTTPStatus.FORBIDDEN
     return HTTPStatus.BAD_REQUEST
 
 

@@ -39,6 +39,6 @@ def _lock(project: Project) -> None:
 
 
 def _require_other_owner(project: Project, user: User) -> None:
-    owners = Membership.objects.filter(project=project, role=Membership.OWNER)
+    owners = Membership.objects.filter(project=project, role=Membership.OWNER, user__is_active=True)
     if owners.filter(user=user).exists() and not owners.exclude(user=user).exists():
         raise api.SettingsError(LAST_OWNER, where=user.username, allowed="another owner first", field="username")

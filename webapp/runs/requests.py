@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from engine import api
+from webapp.accounts import quotas
 from webapp.graphs.models import Graph
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import policies_of
@@ -63,7 +64,7 @@ def request_from(
     return api.RunRequest(
         run.cluster_value,
         method,
-        api.Budget(evaluations),
+        api.Budget(evaluations, quotas.seconds_a_run()),
         run.seed,
         drop_devices=run.drop_devices,
         start=start,

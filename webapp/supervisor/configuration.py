@@ -1,6 +1,7 @@
 """The supervisor's configuration from the environment."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -9,7 +10,6 @@ from webapp import environment
 from webapp.broker_address import broker_address
 from webapp.supervisor.failure import StartError
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ROOT = Path(__file__).resolve().parent.parent.parent
 """the checkout"""
 
@@ -60,8 +60,16 @@ class Configuration:
 def _require_accounts(host: str) -> None:
     """Raise StartError if others than this machine could come in, and nobody has said that they may."""
     accounts = environment.text("PLACETO_ACCOUNTS", "off")
-    if accounts == "off" and host not in LOOPBACK and not environment.flag("PLACETO_OPEN_TO_NETWORK", default=False):
+    if accounts == "off" and not _is_loopback(host) and not environment.flag("PLACETO_OPEN_TO_NETWORK", default=False):
         raise StartError(
             f"HOST {host} lets other machines in, and there are no accounts: set PLACETO_ACCOUNTS, "
             "or PLACETO_OPEN_TO_NETWORK=yes to let everybody do everything"
         )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether this machine alone reaches it."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

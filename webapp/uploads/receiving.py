@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from django.http import Http404
 
 from engine import api
+from webapp.accounts import quotas
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.incoming import IncomingFile, StoredFile
 from webapp.graphs.models import Graph
@@ -62,6 +63,7 @@ def begin(project: Project, name: str, total_bytes: int, sha256: str) -> Partial
         if PartialUpload.objects.filter(project=project).count() >= MOST_AT_ONCE:
             what = f"{MOST_AT_ONCE} uploads of this project have not become graphs yet"
             raise api.LimitError(what, allowed="fewer: finish or delete one")
+        quotas.require_upload(upload.total_bytes, Graph.objects.all(), Graph.all_rows.all())
         upload.save(force_insert=True)
     return upload
 
@@ -125,7 +127,11 @@ def _alone(upload: PartialUpload) -> Iterator[IO[bytes]]:
     """The open file, which no other request writes meanwhile. Raises PartUnderWayError."""
     path = upload.path
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    begins = 0 if upload.received_bytes else os.O_CREAT
+    try:
+        descriptor = os.open(path, os.O_RDWR | begins, 0o600)
+    except FileNotFoundError:
+        raise Http404(DELETED) from None
     with os.fdopen(descriptor, "r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ from ninja import Status
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.access.marks import AccessRule, ruled
+from webapp.accounts import audit
 from webapp.accounts.models import User
 from webapp.api.answers import NOTHING, one_of
 from webapp.api.form_schemas import FormBody, fields_of, filled
@@ -68,7 +69,9 @@ def set_member(request: HttpRequest, project_id: uuid.UUID, username: str, body:
     """Add a member, or change their role. A project keeps an owner."""
     project = project_or_404(project_id)
     chosen = filled(MemberForm, body, {"username": username}).cleaned_data
-    return member_out(set_role(project, chosen["username"], chosen["role"]))
+    member = set_role(project, chosen["username"], chosen["role"])
+    audit.tell(request, "user", member.user_id, f"{member.user.username}: {member.role}")
+    return member_out(member)
 
 
 @router.delete("/projects/{uuid:project_id}/members/{username}", response={NOTHING: None})
@@ -79,6 +82,7 @@ def delete_member(request: HttpRequest, project_id: uuid.UUID, username: str) ->
     user = User.objects.filter(memberships__project=project, username__iexact=username).first()
     if user is None or not remove_member(project, user):
         raise Http404(NOT_A_MEMBER)
+    audit.tell(request, "user", user.id, f"{user.username}: no member")
     return Status(NOTHING, None)
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.access.marks import AccessRule, ruled
+from webapp.accounts import audit
 from webapp.accounts.models import ApiToken, TokenScope, User
 from webapp.accounts.quotas import quota_of
 from webapp.accounts.visitor import visitor_of
@@ -21,7 +22,9 @@ from webapp.http.user_errors import refused_form
 
 own_only = ruled(AccessRule(accounts=True))
 MOST_TOKENS = 50
-LIFETIMES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "no end"))
+NEVER = "never"
+LIFETIMES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"), (NEVER, "no end"))
+USUAL_DAYS = "90"
 
 
 class TokenForm(forms.Form):
@@ -29,7 +32,7 @@ class TokenForm(forms.Form):
 
     name = forms.CharField(label="Name", max_length=100, help_text="What will use it, such as the name of a script.")
     scope = forms.ChoiceField(label="It may", choices=TokenScope.choices)
-    days = forms.ChoiceField(label="It ends after", choices=LIFETIMES, required=False, initial="90")
+    days = forms.ChoiceField(label="It ends after", choices=LIFETIMES, required=False, initial=USUAL_DAYS)
 
     def clean_name(self) -> str:
         """One printable line."""
@@ -74,8 +77,10 @@ def make_token(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return refused_form(request, form, lambda **named: _page(request, form, **named))
     asked: dict[str, Any] = form.cleaned_data
-    ends = timezone.now() + timedelta(days=int(asked["days"])) if asked["days"] else None
-    _, token = ApiToken.make(user, asked["name"], asked["scope"], ends)
+    days = asked["days"] or USUAL_DAYS
+    ends = None if days == NEVER else timezone.now() + timedelta(days=int(days))
+    row, token = ApiToken.make(user, asked["name"], asked["scope"], ends)
+    audit.tell(request, "token", row.id, f"{row}, {row.scope}")
     return _page(request, new_token=token, status=HTTPStatus.CREATED)
 
 
@@ -85,6 +90,7 @@ def revoke_token(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
     """Revoke one's own token. Raises Http404 for any other."""
     if not _user_of(request).tokens.filter(id=token_id).delete()[0]:
         raise Http404("This token does not exist, or it has been revoked.")
+    audit.tell(request, "token", token_id, "revoked")
     return redirect("accounts:own")
 
 

@@ -14,6 +14,7 @@ from django.urls import reverse_lazy
 from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts import audit
+from webapp.accounts.sign_ins import list_session
 from webapp.accounts.visitor import of_user
 from webapp.pages.accounts.log_in import NO_PASSWORDS, public
 
@@ -43,8 +44,10 @@ class ChangePassword(_WithPasswords, views.PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Change it."""
-        messages.info(self.request, "Your password is changed. Your other sessions have ended.")
-        return super().form_valid(form)
+        messages.info(self.request, "Your password is changed. Your other sessions have ended; your tokens still work.")
+        answer = super().form_valid(form)
+        list_session(self.request, form.user)  # which has another key now
+        return answer
 
 
 class SetPassword(_WithPasswords, views.PasswordResetConfirmView):

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
+from webapp.accounts import audit
 from webapp.accounts.models import AuditEntry, Quota, User
 from webapp.accounts.password_links import password_path
 from webapp.accounts.user_form import UserForm
@@ -59,6 +60,7 @@ def users(request: HttpRequest) -> HttpResponse:
         user = form.save(commit=False)
         user.set_unusable_password()
         user.save()
+        audit.tell(request, "user", user.id, _rights(user))
         link, status = _link_for(request, user), HTTPStatus.CREATED
         form = UserForm(initial={"is_active": True})
     elif form.is_bound:
@@ -83,6 +85,8 @@ def user(request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
     if form.is_bound and form.is_valid() and quota_form.is_valid():
         form.save()
         _store_quota(quota_form)
+        limits = f"; limits: {', '.join(quota_form.changed_data)}" if quota_form.has_changed() else ""
+        audit.tell(request, "user", row.id, f"{_rights(row)}{limits}")
         messages.info(request, "Saved.")
         return redirect("accounts:user", user_id=row.id)
     status = HTTPStatus.BAD_REQUEST if form.is_bound else HTTPStatus.OK
@@ -113,10 +117,11 @@ def everybodys_quota(request: HttpRequest) -> HttpResponse:
 
 @operators
 @require_POST
-def remove_quota(_request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
+def remove_quota(request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
     """Give the user the limits of everybody again."""
     row = _user_or_404(user_id)
     Quota.objects.filter(user=row).delete()
+    audit.tell(request, "user", row.id, f"{row.username}: the limits of everybody")
     return redirect("accounts:user", user_id=row.id)
 
 
@@ -129,6 +134,7 @@ def password_link(request: HttpRequest, user_id: uuid.UUID) -> HttpResponse:
     if settings.ACCOUNTS != LOCAL or not row.is_active:
         page = redirect("accounts:user", user_id=row.id)
         return conflict(request, "This user cannot log in by a password.", page)
+    audit.tell(request, "user", row.id, f"{row.username}: a link that sets a password")
     return render(request, "accounts/link.html", {"account": row, "new_link": _link_for(request, row)}, status=201)
 
 
@@ -143,6 +149,12 @@ def log(request: HttpRequest) -> HttpResponse:
         lambda word: Q(username__icontains=word) | Q(action__icontains=word) | Q(kind__icontains=word),
     )
     return render(request, "accounts/log.html", {"entries": page_of(found.order_by(*asked.columns), request, asked)})
+
+
+def _rights(row: User) -> str:
+    """Name and rights, for the log."""
+    may = "not active" if not row.is_active else "operator" if row.is_operator else "active"
+    return f"{row.username}: {may}"
 
 
 def _user_or_404(user_id: uuid.UUID) -> User:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from engine import api
 from webapp.access.marks import AccessRule, ruled
+from webapp.accounts import audit
 from webapp.accounts.models import User
 from webapp.form_errors import add_to_form
 from webapp.http.user_errors import error_answer, refused_form, row_or_404
@@ -42,7 +43,8 @@ def members(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     form = MemberForm(request.POST)
     if form.is_valid():
         try:
-            set_role(project, form.cleaned_data["username"], form.cleaned_data["role"])
+            member = set_role(project, form.cleaned_data["username"], form.cleaned_data["role"])
+            audit.tell(request, "user", member.user_id, f"{member.user.username}: {member.role}")
             return redirect("members:list", project_id=project.id)
         except api.PlacetoError as error:
             add_to_form(form, error, "username")
@@ -71,6 +73,7 @@ def remove(request: HttpRequest, project_id: uuid.UUID, user_id: uuid.UUID) -> H
             raise Http404(NOT_A_MEMBER)
     except api.PlacetoError as error:
         return error_answer(request, HTTPStatus.CONFLICT, {error.field: [str(error)]})
+    audit.tell(request, "user", user.id, f"{user.username}: no member")
     return redirect("members:list", project_id=project.id)
 
 

@@ -27,7 +27,9 @@ from webapp.projects.access import Role
 from webapp.sharing.models import COLUMNS, Shared, ShareLink, make_link
 
 LONGEST_QUERY = 8000
-LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("365", "a year"), ("", "until it is revoked"))
+NEVER = "never"
+LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("365", "a year"), (NEVER, "until it is revoked"))
+USUAL_DAYS = "30"
 
 
 class LinkForm(forms.Form):
@@ -35,7 +37,8 @@ class LinkForm(forms.Form):
 
     query = forms.CharField(required=False, strip=False)
     """the view that it opens"""
-    days = forms.ChoiceField(choices=LIFETIMES, required=False)
+    days = forms.ChoiceField(choices=LIFETIMES, required=False, initial=USUAL_DAYS)
+    """after which it opens nothing; without a value the usual ones"""
 
     def clean_query(self) -> str:
         """Without the question mark, and not too long for an address."""
@@ -112,8 +115,8 @@ def _share(request: HttpRequest, target: Shared) -> HttpResponse:
 
 
 def new_link(request: HttpRequest, target: Shared, query: str, days: str) -> str:
-    """The address of a new link that opens the view `query` for so many `days`; empty: until it is revoked."""
-    ends = timezone.now() + timedelta(days=int(days)) if days else None
+    """The address of a new link that opens the view `query` for so many `days`, or the usual ones if it is empty."""
+    ends = None if days == NEVER else timezone.now() + timedelta(days=int(days or USUAL_DAYS))
     token, shown = make_link(target, ends), QueryDict(query).urlencode()
     return request.build_absolute_uri(reverse("sharing:page", args=[token])) + (f"?{shown}" if shown else "")
 
