@@ -20,7 +20,7 @@ from webapp.access.marks import READING, USUAL, AccessRule
 from webapp.access.rows import KINDS, Named, named_row
 from webapp.accounts import audit
 from webapp.accounts.addresses import is_forwarded, is_from_this_machine
-from webapp.accounts.models import TokenScope
+from webapp.accounts.models import TokenScope, User
 from webapp.accounts.visitor import Visitor, acting_as, of_user, visitor_of
 from webapp.http.operations import name_of, operation_of
 from webapp.http.user_errors import error_answer, wants_json
@@ -207,7 +207,7 @@ def visitor_now(visitor: Visitor) -> Visitor | None:
     """The same visitor with today's rights; None for one who may nothing any more."""
     if visitor.user is None:
         return visitor
-    user = type(visitor.user).objects.filter(id=visitor.user.id, is_active=True).first()
+    user = User.objects.filter(id=visitor.user.id, is_active=True).first()
     if user is None:
         return None
     if visitor.token is not None and (token := user.tokens.filter(id=visitor.token.id).first()) is not None:
