@@ -1,7 +1,6 @@
 """Names that people give to files and rows never become a header, a second line, or somebody else's text."""
 
 import re
-from email.message import Message
 
 import pytest
 from django.test import Client
@@ -51,12 +50,9 @@ def test_a_name_is_no_header(name: str, team: Team, rows: Belongings) -> None:
         assert "X-Injected" not in answer.headers and "placeto_session" not in answer.cookies, place
         disposition = answer.headers.get("Content-Disposition")
         if disposition:
-            message = Message()
-            message["Content-Disposition"] = disposition
-            assert re.fullmatch(r"[\w.+-]+", message.get_filename() or ""), (place, disposition)
-            assert disposition.count("filename") == 1, disposition
+            assert re.fullmatch(r'attachment; filename="[\w.+-]+"', disposition), (place, disposition)
             seen += 1
-    assert seen > 15
+    assert seen > 10
 
 
 @pytest.mark.parametrize("name", NAMES)

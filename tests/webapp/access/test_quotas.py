@@ -9,11 +9,14 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from engine import api
+from tests.engine.plans.layered_step import step
 from tests.webapp.access.belongings import Belongings, graph_of
 from tests.webapp.access.people import Team, client_of, team_of
 from tests.webapp.access.test_api_matrix import bearer
 from tests.webapp.access.test_attacks_ids import stored
 from tests.webapp.graph_files import graphdef
+from tests.webapp.plans.planned import CLUSTER_TEXT
 from tests.webapp.run_rows import answered, searched, started
 from tests.webapp.uploads import upload
 from webapp.accounts.models import Quota, User
@@ -29,13 +32,27 @@ JSON = {"accept": "application/json"}
 ASK = "ask an operator for more"
 RUN = {"cluster": "2xK80", "method": "heft", "evaluations": "9", "seed": "0"}
 COMPARISON = {"cluster": "2xK80", "methods": ["heft", "random"], "seeds": "2", "evaluations": "9"}
-PLAN = {"cluster": "2xK80", "batch": "64", "seconds": "1"}
+PLAN = {"cluster": CLUSTER_TEXT, "batch": "8", "seconds": "1"}
 TRAINING = {"name": "new", "clusters": "2xK80", "families": ["nmt"], "seconds": "60", "seed": "0"}
 
 
 def limit(user: User | None, **columns: object) -> None:
     """Give them limits."""
     Quota.objects.update_or_create(user=user, defaults=columns)
+
+
+@pytest.fixture(scope="module")
+def step_blob(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A training step that says of how many samples it is, read."""
+    path = tmp_path_factory.mktemp("step") / "step.json"
+    path.write_text(json.dumps(step(1)))
+    return api.prepare(path, ".json", lambda *_: None, api.Limits(), groups=None).to_bytes()
+
+
+@pytest.fixture
+def planned(rows: Belongings, step_blob: bytes) -> Graph:
+    """A graph of the team for which plans can be searched."""
+    return graph_of(rows.project, step_blob, "planned")
 
 
 @pytest.fixture
@@ -52,6 +69,7 @@ def refusal(answer: Any, before: Mapping[str, int]) -> str:
     return str(sentence)
 
 
+@pytest.mark.slow
 def test_uploads_of_a_day(client: Client, team: Team) -> None:
     limit(team.editor, uploads_a_day=2)
     for name in ("one.pb", "two.pb"):
@@ -65,6 +83,7 @@ def test_uploads_of_a_day(client: Client, team: Team) -> None:
     assert len(files) == 2
 
 
+@pytest.mark.slow
 def test_the_disk(client: Client, team: Team) -> None:
     limit(team.editor, disk_bytes=len(graphdef()) + 10)
     upload(client, team.project, "one.pb", graphdef())
@@ -82,11 +101,11 @@ def test_the_disk(client: Client, team: Team) -> None:
     ("kind", "fields"), [("runs", RUN), ("compare", COMPARISON), ("plan", PLAN)], ids=["run", "comparison", "plans"]
 )
 def test_runs_and_searches_at_once(
-    kind: str, fields: dict[str, Any], client: Client, team: Team, rows: Belongings
+    kind: str, fields: dict[str, Any], client: Client, team: Team, rows: Belongings, planned: Graph
 ) -> None:
     """Comparisons count with each of their runs, and what is one too many stores none of them."""
     limit(team.editor, runs_at_once=3)
-    place = f"/graphs/{rows.graph.id}/{kind}/"
+    place = f"/graphs/{planned.id if kind == 'plan' else rows.graph.id}/{kind}/"
     started(rows.graph, started_by=team.editor)
     searched(rows.graph, is_done=False)
     PlanSearch.objects.exclude(status=PlanSearch.DONE).update(started_by=team.editor)
@@ -108,8 +127,8 @@ def test_a_run_that_goes_on_counts_too(client: Client, team: Team, rows: Belongi
     started(rows.graph, started_by=team.editor)
     groups = rows.groups
     fields = {"placement": json.dumps([0] * groups), "locked": "[]", "method": "local_search", "evaluations": "9"}
-    method = client.get(f"/runs/{rows.run.id}/").context["methods_from_a_start"]
-    fields |= {"method": next(iter(dict(method))), "words": "w", "token": ""}
+    [(_, methods), *_] = client.get(f"/runs/{rows.run.id}/").context["methods_from_a_start"]
+    fields |= {"method": methods[0][0], "words": "w", "token": ""}
     before = stored()
     answer = client.post(f"/runs/{rows.run.id}/go-on/", fields, headers=JSON)
     assert "2 runs at once" in refusal(answer, before)
@@ -125,9 +144,11 @@ def test_evaluations_of_a_run(kind: str, fields: dict[str, Any], client: Client,
 
 
 @pytest.mark.parametrize(("kind", "fields"), [("runs", RUN), ("compare", COMPARISON), ("plan", PLAN)])
-def test_seconds_of_a_run(kind: str, fields: dict[str, Any], client: Client, team: Team, rows: Belongings) -> None:
+def test_seconds_of_a_run(
+    kind: str, fields: dict[str, Any], client: Client, team: Team, rows: Belongings, planned: Graph
+) -> None:
     limit(team.editor, seconds_a_run=5)
-    place, before = f"/graphs/{rows.graph.id}/{kind}/", stored()
+    place, before = f"/graphs/{planned.id if kind == 'plan' else rows.graph.id}/{kind}/", stored()
     asked = client.post(place, {**fields, "seconds": "6"}, headers=JSON)
     assert refusal(asked, before) == f"6 s for one run; allowed: at most 5 s; or {ASK}"
     if kind != "plan":
@@ -156,8 +177,6 @@ def test_whether_graphs_may_be_run_here(
     before = stored()
     answer = client.post(f"/graphs/{rows.graph.id}/profiles/", {"consent": "on"}, headers=JSON)
     assert refusal(answer, before) == sentence
-    from engine import api
-
     run, _ = answered(rows.graph, cluster=api.cluster_to_json(api.parse_cluster("2xCPU")))
     monkeypatch.setattr("engine.api.most_processes", lambda: 2)
     before = stored()
