@@ -10,5 +10,5 @@ def caller_of(request: HttpRequest) -> str:
     """The token that the request came with, else its user, else the client's address; empty for a local socket."""
     visitor = acting()
     if visitor.token is not None:
-        return f"token {visitor.token.id}"
-    return f"user {visitor.user_id}" if visitor.user is not None else f"address {client_address(request)}"
+        return f"token-{visitor.token.id}"
+    return f"user-{visitor.user_id}" if visitor.user is not None else f"address-{client_address(request)}"

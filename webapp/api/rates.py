@@ -26,7 +26,7 @@ class RateAMinute(SimpleRateThrottle):
 
     def get_cache_key(self, request: HttpRequest) -> str | None:
         """Whose requests are counted together; None where nothing is counted."""
-        return f"api {caller_of(request)}" if settings.API_REQUESTS_PER_MINUTE else None
+        return f"api-{caller_of(request)}" if settings.API_REQUESTS_PER_MINUTE else None
 
     def allow_request(self, request: HttpRequest) -> bool:
         """Count it; False for one too many."""

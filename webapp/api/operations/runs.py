@@ -145,8 +145,8 @@ def _known(run: Run) -> dict[str, Any]:
 @router.get("/projects/{uuid:project_id}/runs", response=RunPage)
 def list_runs_of_project(request: HttpRequest, project_id: uuid.UUID, query: Query[PageQuery]) -> object:
     """List the runs on all graphs of a project, newest first."""
-    rows = Run.objects.filter(graph__in=project_or_404(project_id).graphs.all())
-    return page_of_rows(rows.select_related("graph").defer("graph__summary"), query, _listed)
+    rows = project_or_404(project_id).runs.select_related("graph").defer("graph__summary")
+    return page_of_rows(rows, query, _listed)
 
 
 @router.get("/graphs/{uuid:graph_id}/runs", response=RunPage)
