@@ -55,7 +55,7 @@ class PartUnderWayError(Exception):
 
 
 def begin(project: Project, name: str, total_bytes: int, sha256: str) -> PartialUpload:
-    """Store a new upload, of which nothing has arrived. Raises LimitError, Http404."""
+    """Store a new upload, of which nothing has arrived. Raises LimitError, QuotaError, Http404."""
     upload = PartialUpload(project=project, name=name, total_bytes=total_bytes, sha256=sha256.lower())
     with transaction.atomic():
         if not Project.objects.select_for_update().filter(id=project.id).exists():

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 from typing import Any, cast
 
 import pytest
@@ -156,6 +157,8 @@ def test_the_page_of_the_api_has_no_script_in_it_and_nothing_from_elsewhere(clie
     assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
     assert all("src=" in tag.partition(">")[0] for tag in page.split("<script")[1:])
     assert "//" not in page.replace("<!doctype html>", "")
+    files = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(files) == 5 and [client.get(file).status_code for file in files] == [200] * 5
     assert client.get("/api/v1/", follow=True).redirect_chain == [("/api/v1/docs", 302)]
 
 

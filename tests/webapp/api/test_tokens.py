@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from tests.webapp.api.cast import Cast
 from tests.webapp.api.people import member, with_token
-from webapp.accounts.models import ApiToken, AuditEntry, User
+from webapp.accounts.models import ApiToken, AuditEntry, Quota, User
 from webapp.api.models import KeptAnswer
 from webapp.projects.models import Membership, Project
 
@@ -168,3 +168,12 @@ def test_no_answer_that_is_kept_for_a_key_has_a_secret(project: Project, cast: C
     hook = {"name": "new", "target": "https://hooks.example.org/y"}
     assert editor.post(f"/api/v1/projects/{project.id}/webhooks", hook, headers=key, **JSON).json()["secret"]
     assert KeptAnswer.objects.count() == 0
+
+
+def test_an_upload_in_parts_counts_for_what_its_user_may_use(project: Project) -> None:
+    editor = member(project, "editor", Membership.EDITOR)
+    Quota.objects.create(user=User.objects.get(), disk_bytes=100)
+    asked = {"name": "large.pb", "bytes": 101}
+    refused = editor.post(f"/api/v1/projects/{project.id}/uploads", asked, **JSON)
+    assert refused.status_code == 400 and "delete some" in refused.json()["error"]["message"]
+    assert editor.post(f"/api/v1/projects/{project.id}/uploads", {**asked, "bytes": 99}, **JSON).status_code == 201
