@@ -297,7 +297,7 @@ def test_an_interrupt_leaves_the_run_going(server: Server, tmp_path: Path) -> No
         watching.wait()
     assert errors.read_text().endswith(f'The run goes on. Watch it again by Client().run("{run.id}").watch()\n')
     assert run.now().status == "running"
-    run.cancel()
+    client.cancel(run)
     assert run.watch().run.status == "cancelled"
 
 

@@ -31,7 +31,8 @@ USUAL_PROJECT = "My graphs"
 MAY_ADD = ("editor", "owner")
 GraphLike = Union[str, Path, Recording, Graph, "torch.nn.Module"]
 ROW = TypeVar("ROW", bound=Row)
-WORK = TypeVar("WORK", Graph, Run, Comparison, PlanSearch, Policy)
+SEARCH = TypeVar("SEARCH", Comparison, PlanSearch, Policy)
+WORK = TypeVar("WORK", Run, Comparison, PlanSearch, Policy)
 
 
 class Client:
@@ -210,8 +211,8 @@ class Client:
         fields = {"batch": batch, "seconds": seconds, **more}
         return PlanSearch.of(self._begin(f"{path_of('graphs', _id_of(graph))}/plans", cluster, fields))
 
-    def wait(self, work: WORK, progress: bool | None = None) -> WORK:
-        """Waits until some work has ended; returns its row.
+    def wait(self, work: SEARCH, progress: bool | None = None) -> SEARCH:
+        """Waits until a comparison, a search or a training has ended; returns its row. Of a run, `watch` does.
 
         Raises:
             ServerError: It is deleted meanwhile.
@@ -279,8 +280,15 @@ class Client:
         return Run.of(values, connection=self._connection)
 
     def evaluate(self, run: Run | PlacedRun, placement: Mapping[str, str]) -> Evaluation:
-        """Simulates a step of another placement, {op: device} of all ops, on a run's graph and cluster."""
-        return (run.run if isinstance(run, PlacedRun) else run).evaluate(placement)
+        """Simulates a step of another placement, {op: device} of all ops, on a run's graph and cluster.
+
+        Raises:
+            ServerError: It is no placement of them.
+        """
+        body = {"placement": dict(placement)}
+        values = self._connection.send("POST", path_of("runs", run.id, "evaluate"), json=body).json()
+        known = {name: values[name] for name in ("step_time_us", "feasible", "missing_bytes")}
+        return Evaluation(**known, peak_bytes=tuple(values["peak_bytes"]))
 
     def cancel(self, work: WORK) -> WORK:
         """Ends work early; what it has found stays.

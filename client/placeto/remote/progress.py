@@ -48,13 +48,6 @@ class ProgressLine:
             self._stream.flush()
             self._width = 0
 
-    def say(self, words: str) -> None:
-        """Writes a line that stays."""
-        self.clear()
-        if self._shown:
-            self._stream.write(words + "\n")
-            self._stream.flush()
-
 
 def bar(done: float, total: float) -> str:
     """`━━━━━━──────────────`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from placeto.errors import ClientError, InfeasibleError
 from placeto.remote.connection import Connection, path_of
 from placeto.remote.progress import ProgressLine, bar, time_words
-from placeto.remote.rows import Baseline, Evaluation, Row
+from placeto.remote.rows import Baseline, Row
 from placeto.remote.watching import EVENTS_A_PAGE, Watch
 
 if TYPE_CHECKING:
@@ -106,26 +106,6 @@ class Run(Row):
         if self.best_step_time_us is None:
             raise ClientError(f"{self.title}: this run is {self.status} and has found no placement that fits")
         return PlacedRun(self)
-
-    def cancel(self) -> Run:
-        """Ends it early; what it has found stays.
-
-        Raises:
-            ServerError: It had ended.
-        """
-        self.connection.send("POST", f"{path_of('runs', self.id)}/cancel")
-        return self.now()
-
-    def evaluate(self, placement: Mapping[str, str]) -> Evaluation:
-        """Simulates a step of another placement, {op: device} of all ops, on its graph and cluster.
-
-        Raises:
-            ServerError: It is no placement of them.
-        """
-        body = {"placement": dict(placement)}
-        values = self.connection.send("POST", f"{path_of('runs', self.id)}/evaluate", json=body).json()
-        known = {name: values[name] for name in ("step_time_us", "feasible", "missing_bytes")}
-        return Evaluation(**known, peak_bytes=tuple(values["peak_bytes"]))
 
 
 class PlacedRun:
