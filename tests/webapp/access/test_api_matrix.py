@@ -11,10 +11,10 @@ from pytest_django import Settings
 
 from tests.webapp.access.api_operations import Operation, all_operations, names_of_the_rest
 from tests.webapp.access.api_table import API_TABLE, NEED_SCOPE_ADMIN, NO_OPERATION, WITHOUT_ACCOUNTS_NONE
+from tests.webapp.access.asking import MAY_ONLY_LOOK, ROLES, VISITORS, bearer, is_allowed, text_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
-from tests.webapp.access.test_matrix import MAY_ONLY_LOOK, ROLES, VISITORS, is_allowed, text_of
-from webapp.accounts.models import ApiToken, TokenScope
+from webapp.accounts.models import TokenScope
 
 OPERATIONS = all_operations()
 NO_TOKEN = "Send a valid token: Authorization: Bearer plx_"
@@ -67,11 +67,6 @@ def least_scope(operation: Operation) -> TokenScope:
     if needed == "known":
         return TokenScope.READ if operation.method == "GET" else TokenScope.WRITE
     return LEAST_SCOPE[needed]
-
-
-def bearer(user: Any, scope: str = TokenScope.ADMIN) -> dict[str, str]:
-    """The header of a new token of `user`; none of nobody."""
-    return {} if user is None else {"Authorization": f"Bearer {ApiToken.make(user, 'a test', scope)[1]}"}
 
 
 def test_every_operation_has_a_row() -> None:

@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 
 from tests.webapp.access.addresses import all_addresses
+from tests.webapp.access.asking import values_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
 from tests.webapp.access.table import TABLE
-from tests.webapp.access.test_lists import values_of
 from webapp.accounts.models import AuditEntry
 
 FROM_ANOTHER_SITE = "The form is too old, or it came from another site."

@@ -5,9 +5,9 @@ import re
 import pytest
 from django.test import Client
 
+from tests.webapp.access.asking import pages_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
-from tests.webapp.access.test_lists import pages_of
 from webapp.accounts.models import AuditEntry
 from webapp.graphs.models import Graph
 from webapp.policies.models import Policy

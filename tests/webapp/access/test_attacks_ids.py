@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.test import Client
 
 from tests.engine.policies.small_policies import small_policy
+from tests.webapp.access.asking import bearer, stored
 from tests.webapp.access.belongings import Belongings, belongings_of
 from tests.webapp.access.people import Team, client_of, team_of, without_form_tokens
-from tests.webapp.access.test_api_matrix import bearer
 from webapp.accounts.models import ApiToken, TokenScope
 from webapp.accounts.visitor import of_user
 from webapp.graphs.models import Graph
@@ -122,13 +121,6 @@ FORMS: dict[str, tuple[str, Asked]] = {
     },
 }
 """what takes an id → the kind of row, and the request"""
-
-
-def stored() -> dict[str, int]:
-    """The number of rows of each kind, without the log and what a log-in keeps."""
-    left_out = ("sessions", "axes", "usersessions", "contenttypes")
-    models = [model for model in apps.get_models() if model._meta.app_label not in left_out]
-    return {model._meta.label: model._base_manager.count() for model in models if model.__name__ != "AuditEntry"}
 
 
 def as_said(answer: Any, row_id: str) -> tuple[int, str, str]:

@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp.access.addresses import all_addresses
+from tests.webapp.access.asking import content_of, values_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
 from tests.webapp.access.table import TABLE
-from tests.webapp.access.test_lists import content_of, values_of
 from webapp.jobs import deletion
 from webapp.sharing.models import ShareLink, digest_of
 

@@ -8,10 +8,10 @@ from django.db.models import Model
 from django.test import Client
 
 from tests.webapp.access.addresses import all_addresses
+from tests.webapp.access.asking import values_of
 from tests.webapp.access.belongings import Belongings, belongings_of
 from tests.webapp.access.people import PASSWORD, Team, client_of, log_in, team_of
 from tests.webapp.access.table import FIELDS, TABLE
-from tests.webapp.access.test_lists import values_of
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.visitor import of_user
 from webapp.graphs.models import Graph

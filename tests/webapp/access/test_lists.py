@@ -1,30 +1,21 @@
 """What a visitor sees never names, counts or leads to what they may not see: two teams side by side."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from tests.webapp.access.addresses import all_addresses
-from tests.webapp.access.api_operations import all_operations
+from tests.webapp.access.asking import OTHERS, bearer, content_of, pages_of
 from tests.webapp.access.belongings import Belongings, belongings_of, policy_of
 from tests.webapp.access.people import Team, client_of, team_of
-from tests.webapp.access.table import TABLE
-from tests.webapp.access.test_api_matrix import bearer
 from tests.webapp.run_rows import started
 from webapp.accounts.visitor import of_user
-from webapp.measuring.models import Calibration
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
 pytestmark = pytest.mark.usefixtures("read_here")
-
-OTHERS = "Wombat"
-"""in each name of the other team's rows and people"""
-OPERATORS_OWN = ("accounts:users", "accounts:user", "accounts:limits", "accounts:log", "status:page")
 
 
 @pytest.fixture
@@ -42,42 +33,6 @@ def others(other_team: Team, rows: Belongings, prepared_blob: bytes) -> Belongin
         named: dict[str, Any] = {"policy": policy, "policy_name": policy.name, "policy_digest": policy.digest}
         started(theirs.graph, name=f"{OTHERS} run with a policy", **named)
     return theirs
-
-
-def values_of(rows: Belongings) -> dict[str, object]:
-    """Placeholder → value."""
-    files = {"of": "groups", "number": 0, "seq": 1, "entry": "js/pages/run-page", "names": "base", "uidb64": "AA"}
-    return {**rows.ids(), **files, "token": "none", "calibration_id": Calibration.objects.create().id}
-
-
-def pages_of(rows: Belongings) -> Iterator[str]:
-    """Every address that a member of a team may read, and the lists with a search for the others."""
-    values = values_of(rows)
-    for address in all_addresses():
-        entry = TABLE[address.name][0]
-        if entry is None or address.name in OPERATORS_OWN or not {*address.placeholders} <= {*values, "name"}:
-            continue
-        names = {"exports:run": "episodes.csv", "exports:placement": "groups.csv"}
-        place = address.filled({**values, "name": names.get(address.name, "placement.json")})
-        yield place + ("?group=0" if place.endswith("scope.json") else "")
-    for operation in all_operations():
-        if operation.method == "GET":
-            name = "comparison.md" if "comparison" in operation.name else "placement.json"
-            yield operation.address.filled({**values, "name": name})
-    for policy in Policy.objects.filter(project=None):
-        yield f"/policies/{policy.id}/"
-        yield f"/policies/{policy.id}/?search={OTHERS}"
-    for place in ("/projects/", "/policies/", f"/projects/{rows.project.id}/", f"/graphs/{rows.graph.id}/"):
-        yield f"{place}?search={OTHERS}&graphs-search={OTHERS}&sort=largest"
-    yield f"/policies/train/?project={rows.project.id}"
-    yield f"/policies/train/?project={rows.project.id}&like={rows.policy.id}"
-
-
-def content_of(answer: Any) -> bytes:
-    """Of a file too; of a stream nothing."""
-    if not answer.streaming:
-        return bytes(answer.content)
-    return b"" if answer.is_async else b"".join(answer.streaming_content)
 
 
 def traces_in(content: bytes, others: Belongings) -> list[str]:

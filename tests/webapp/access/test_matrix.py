@@ -11,6 +11,7 @@ from django.db import transaction
 from pytest_django import Settings
 
 from tests.webapp.access.addresses import Address, addresses_of_other_packages, all_addresses
+from tests.webapp.access.asking import MAY_ONLY_LOOK, ROLES, VISITORS, is_allowed, text_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
 from tests.webapp.access.table import ACCOUNTS_ALONE, ADMIN, FIELDS, SENT_ON, TABLE, Entry
@@ -20,9 +21,6 @@ from webapp.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("read_here")
 ADDRESSES = all_addresses()
-VISITORS = ("anonymous", "holder", "stranger", "viewer", "editor", "owner", "operator")
-ROLES = ("viewer", "editor", "owner")
-"""each includes the ones before"""
 OFF = {"POST policies:train": 400}
 """answers that are others without accounts: nobody is asked for a project first"""
 VIEWS_OF_DJANGO = {"accounts:log-in", "accounts:log-out", "accounts:change-password", "accounts:set-password"}
@@ -36,7 +34,6 @@ SHOWN_BY = {
 }
 """word in an address below a link → what a link shows that has the address; otherwise a run"""
 IS_NOT_THERE = "does not exist, or it has been deleted."
-MAY_ONLY_LOOK = "You may look at this project, but not do this in it: ask one of its owners."
 OPERATORS_ONLY = "Only operators may do this."
 LOG_IN_FIRST = "Log in first."
 NO_LINK = "This link does not open anything: "
@@ -102,17 +99,6 @@ class Asker:
         return self._rows.tokens[next((of for word, of in SHOWN_BY.items() if word in address.pattern), "run")]
 
 
-def is_allowed(who: str, needed: str) -> bool:
-    """Whether a visitor may what `needed` may."""
-    if needed == "anyone" or who == "operator":
-        return True
-    if needed == "holder":
-        return who != "anonymous"
-    if needed == "known":
-        return who not in ("anonymous", "holder")
-    return who in ROLES and needed in ROLES and ROLES.index(who) >= ROLES.index(needed)
-
-
 def expected(who: str, entry: Entry, address: Address) -> tuple[int, str]:
     """The status of the answer, and a sentence that has to be in it, with accounts."""
     assert entry is not None
@@ -150,11 +136,6 @@ def faults_of(asker: Asker, expected_of: Expecting = expected, others: Mapping[s
             if not ok:
                 faults.append(f"{method} {address.name}: {answer.status_code}, not {status}: {text_of(answer)[:160]}")
     return "\n".join(faults)
-
-
-def text_of(answer: Any) -> str:
-    """What an answer says, if it is not too large to look for a sentence in it."""
-    return "" if answer.streaming else answer.content.decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("who", VISITORS)

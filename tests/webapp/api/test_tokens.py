@@ -175,5 +175,5 @@ def test_an_upload_in_parts_counts_for_what_its_user_may_use(project: Project) -
     Quota.objects.create(user=User.objects.get(), disk_bytes=100)
     asked = {"name": "large.pb", "bytes": 101}
     refused = editor.post(f"/api/v1/projects/{project.id}/uploads", asked, **JSON)
-    assert refused.status_code == 400 and "delete some" in refused.json()["error"]["message"]
+    assert refused.status_code == 403 and "delete some" in refused.json()["error"]["message"]
     assert editor.post(f"/api/v1/projects/{project.id}/uploads", {**asked, "bytes": 99}, **JSON).status_code == 201
