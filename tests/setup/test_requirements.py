@@ -16,7 +16,6 @@ OURS = {"engine", "experiments", "manage", "placeto", "setup", "tests", "webapp"
 TYPES_ALONE = {"_typeshed"}
 """what type checkers know and no process imports"""
 WITHOUT_IMPORT = {
-    "django-axes": "Django's settings name it",
     "django-stubs": "a plug-in of mypy",
     "httpx": "the client imports it, which is a package of its own",
     "mypy": "make lint starts it",

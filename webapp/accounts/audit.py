@@ -46,7 +46,7 @@ def printable(text: str, longest: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AuditSubject:
     """What a request was about, where its address does not say it."""
 
     kind: str
@@ -56,11 +56,11 @@ class Subject:
 
 def tell(request: HttpRequest, kind: str, row_id: uuid.UUID | None, words: str) -> None:
     """Have the entry of `request` say what it was done to, and what exactly: `bob: owner`."""
-    request.audit_subject = Subject(kind, row_id, words)  # type: ignore[attr-defined]
+    request.audit_subject = AuditSubject(kind, row_id, words)  # type: ignore[attr-defined]
 
 
-def subject_of(request: HttpRequest) -> Subject | None:
+def subject_of(request: HttpRequest) -> AuditSubject | None:
     """What a view has told of it."""
     found = getattr(request, "audit_subject", None)
-    assert found is None or isinstance(found, Subject)
+    assert found is None or isinstance(found, AuditSubject)
     return found
