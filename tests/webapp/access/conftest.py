@@ -1,12 +1,18 @@
 """An installation with accounts, its people, and what a project can have."""
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from pytest_django import Settings
 
+from tests.chaos.services import MissingServiceError, PostgreSQL
+from tests.supervisor.started import ROOT
 from tests.webapp.access.belongings import Belongings, belongings_of
 from tests.webapp.access.people import Team, team_of
 from webapp.accounts.visitor import of_user
@@ -65,3 +71,21 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that could be calibrated, whatever else it does."""
     monkeypatch.setattr("engine.api.require_idle", lambda: None)
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path) -> Iterator[PostgreSQL]:
+    """A new PostgreSQL with this version's tables."""
+    try:
+        server = PostgreSQL(tmp_path)
+    except MissingServiceError as error:
+        pytest.skip(str(error))
+    try:
+        server.start()
+        server.create_database()
+        own = {"PLACETO_DATA": str(tmp_path / "data"), "DATABASE_URL": server.url}
+        command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
+        subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, check=True, timeout=120)
+        yield server
+    finally:
+        server.remove()

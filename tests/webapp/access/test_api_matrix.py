@@ -128,9 +128,10 @@ def test_without_accounts_no_other_site_changes_anything(
     headers: dict[str, str], settings: Settings, rows: Belongings, values: dict[str, object]
 ) -> None:
     settings.ACCOUNTS = "off"
+    client = Client()
     for operation in OPERATIONS:
         if operation.method != "GET":
-            answer = called(Client(), operation, values, **headers)
+            answer = called(client, operation, values, **headers)
             refused = (403, 404) if operation.name in WITHOUT_ACCOUNTS_NONE else (403,)
             assert answer.status_code in refused, operation.name
 
@@ -139,8 +140,9 @@ def test_a_hidden_row_answers_as_one_that_is_not_there(team: Team, rows: Belongi
     headers = bearer(team.stranger)
     nowhere = {name: uuid.uuid4() if isinstance(value, uuid.UUID) else value for name, value in values.items()}
     others = [operation for operation in OPERATIONS if API_TABLE[operation.name][0] in ROLES]
+    client = Client()
     for operation in others:
-        hidden, missing = (called(Client(), operation, ids, **headers) for ids in (values, nowhere))
+        hidden, missing = (called(client, operation, ids, **headers) for ids in (values, nowhere))
         assert (hidden.status_code, hidden.content, dict(hidden.headers)) == (
             missing.status_code,
             missing.content,

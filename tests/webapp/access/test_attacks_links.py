@@ -118,9 +118,10 @@ def near_misses(token: str) -> list[str]:
 
 
 def test_near_misses_open_nothing(team: Team, rows: Belongings) -> None:
+    client = Client()
     for token in rows.tokens.values():
         for guess in near_misses(token):
-            answer = Client().get(f"/shared/{guess.encode('utf-8', 'surrogateescape').decode('latin-1')}/")
+            answer = client.get(f"/shared/{guess.encode('utf-8', 'surrogateescape').decode('latin-1')}/")
             assert answer.status_code == 404, guess
 
 

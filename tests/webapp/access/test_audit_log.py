@@ -1,18 +1,11 @@
 """The log of who did what is only added to: by the models, by the database, on SQLite and on PostgreSQL."""
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import psycopg
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, connection, transaction
 
-from tests.chaos.services import MissingServiceError, PostgreSQL
-from tests.supervisor.started import ROOT
+from tests.chaos.services import PostgreSQL
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
 from webapp.accounts import audit
@@ -93,24 +86,6 @@ def test_what_changes_something_is_logged_and_what_looks_is_not(team: Team, rows
     said = (entry.user, entry.username, entry.action, entry.kind, entry.row_id, entry.project_id, entry.address)
     name = team.editor.username
     assert said == (team.editor, name, "runs:rename", "run", rows.run.id, rows.project.id, "127.0.0.1")
-
-
-@pytest.fixture
-def postgresql(tmp_path: Path) -> Iterator[PostgreSQL]:
-    """A new PostgreSQL with this version's tables."""
-    try:
-        server = PostgreSQL(tmp_path)
-    except MissingServiceError as error:
-        pytest.skip(str(error))
-    try:
-        server.start()
-        server.create_database()
-        own = {"PLACETO_DATA": str(tmp_path / "data"), "DATABASE_URL": server.url}
-        command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
-        subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, check=True, timeout=120)
-        yield server
-    finally:
-        server.remove()
 
 
 @pytest.mark.slow

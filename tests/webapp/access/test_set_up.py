@@ -1,6 +1,10 @@
 """The set-up link makes one operator, once; an installation keeps one; a project keeps an owner."""
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +12,8 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from tests.chaos.services import PostgreSQL
+from tests.supervisor.started import ROOT
 from tests.webapp.access.people import PASSWORD, Team, client_of, log_in, team_of, user_called
 from webapp.accounts import set_up
 from webapp.accounts.models import AuditEntry, User
@@ -170,3 +176,33 @@ def test_a_link_for_a_password_works_once_and_for_its_user_alone(team: Team) -> 
     parts[4] = address.split("/")[4]
     mixed = "/".join(parts)
     assert "new_password1" not in Client().get(mixed).content.decode()
+
+
+BOTH_AT_ONCE = """
+import threading
+import django
+django.setup()
+from django.db import connection
+from webapp.accounts import set_up
+from webapp.accounts.models import User
+set_up.token()
+together, made = threading.Barrier(8), []
+def use(name):
+    connection.ensure_connection()
+    together.wait(timeout=60)
+    made.append(set_up.make_first_operator(name, "", "a horse of another colour") is not None)
+    connection.close()
+threads = [threading.Thread(target=use, args=(f"user{number}",)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join(timeout=60)
+print(sum(made), User.objects.count())
+"""
+
+
+@pytest.mark.slow
+def test_eight_at_the_same_time_make_one_operator_on_postgresql(postgresql: PostgreSQL, tmp_path: Path) -> None:
+    own = {"PLACETO_DATA": str(tmp_path / "data"), "DATABASE_URL": postgresql.url, "PLACETO_ACCOUNTS": "local"}
+    environment = {**os.environ, **own, "DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    command = [sys.executable, "-c", BOTH_AT_ONCE]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.stdout.split() == ["1", "1"], ended.stderr
