@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from pathlib import Path
 
 
 def main() -> int:
@@ -15,13 +14,20 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--seconds", type=float, default=600.0)
     words.add_argument("--seed", type=int, default=0)
+    words.add_argument("--accounts", action="store_true", help="with accounts, and the token of an owner")
     options = words.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return _fuzz(Path(folder), options.seconds, options.seed)
+        accounts = "local" if options.accounts else "off"
+        os.environ |= {
+            "PLACETO_DATA": folder,
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+            "PLACETO_ACCOUNTS": accounts,
+            "PLACETO_API_REQUESTS_PER_MINUTE": "0",
+        }
+        return _fuzz(options.seconds, options.seed, with_token=options.accounts)
 
 
-def _fuzz(folder: Path, seconds: float, seed: int) -> int:
-    os.environ |= {"PLACETO_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
+def _fuzz(seconds: float, seed: int, *, with_token: bool) -> int:
     import django
 
     django.setup()
@@ -29,14 +35,15 @@ def _fuzz(folder: Path, seconds: float, seed: int) -> int:
     from tests.api_fuzz.requests import MODES, FailureGroup, attempt, operations
     from tests.api_fuzz.rows import rows_to_name
 
-    ended, waiting = rows_to_name()
+    ended, waiting, owner = rows_to_name()
+    token = owner if with_token else ""
     until, statuses, faults = time.monotonic() + seconds, Counter[int](), dict[str, str]()
     found, number = list(operations()), seed
     while time.monotonic() < until:
         for operation in found:
             for mode in MODES:
                 try:
-                    statuses.update(attempt(operation, mode, (ended, waiting), 10, number))
+                    statuses.update(attempt(operation, mode, (ended, waiting), 10, number, token))
                 except FailureGroup as group:
                     faults[f"{operation.label} {mode}"] = "\n".join(map(str, group.exceptions))
                 if time.monotonic() > until:

@@ -39,11 +39,15 @@ def operations() -> Iterator[Any]:
             yield operation
 
 
-def attempt(operation: Any, mode: GenerationMode, rows: tuple[Ids, ...], examples: int, number: int) -> dict[int, int]:
+def attempt(
+    operation: Any, mode: GenerationMode, rows: tuple[Ids, ...], examples: int, number: int, token: str = ""
+) -> dict[int, int]:
     """Send requests; returns how many had which status. Raises FailureGroup for a broken promise.
 
-    `rows`: the ids of some that are there, in place of most made-up ones. `number` decides what is sent.
+    `rows`: the ids of some that are there, in place of most made-up ones. `number` decides what is sent. `token`: of
+    who sends it; empty without accounts.
     """
+    headers = PLAIN | ({"Authorization": f"Bearer {token}"} if token else {})
     statuses: dict[int, int] = {}
 
     @seed(number)
@@ -59,7 +63,7 @@ def attempt(operation: Any, mode: GenerationMode, rows: tuple[Ids, ...], example
     def send(case: Any) -> None:
         _name_rows(case, rows)
         with connection_kept(), transaction.atomic():
-            response = case.call(headers=PLAIN)
+            response = case.call(headers=headers)
             transaction.set_rollback(True)
         statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
         case.validate_response(response, checks=CHECKS)

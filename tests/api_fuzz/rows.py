@@ -9,13 +9,14 @@ from engine import api
 from tests.api_fuzz.requests import Ids
 from tests.webapp.api.cast import cast_of
 from tests.webapp.graph_files import graphdef
+from webapp.accounts.models import ApiToken, TokenScope, User
 from webapp.celery import app
 from webapp.graphs.models import Graph, PreparedBlob
-from webapp.projects.models import Project
+from webapp.projects.models import Membership, Project
 
 
-def rows_to_name() -> tuple[Ids, Ids]:
-    """Make the tables and the rows; returns the ids of those that have ended, and that wait."""
+def rows_to_name() -> tuple[Ids, Ids, str]:
+    """Make tables and rows; returns the ids of those that have ended, of those that wait, and their owner's token."""
     app.conf.broker_url = app.conf.broker_read_url = app.conf.broker_write_url = "memory://"
     settings.NOTICES_URL = f"unix://{settings.DATA_FOLDER}/no-redis.sock"
     call_command("migrate", verbosity=0)
@@ -27,4 +28,7 @@ def rows_to_name() -> tuple[Ids, Ids]:
     view = json.dumps(api.PreparedGraph.from_bytes(blob).view())
     PreparedBlob.objects.create(graph=graph, blob=blob, view=view)
     cast = cast_of(graph)
-    return cast.ended, cast.waiting
+    owner = User.objects.create_user("owner")
+    Membership.objects.create(project=project, user=owner, role=Membership.OWNER)
+    _, token = ApiToken.make(owner, "fuzzing", TokenScope.ADMIN)
+    return cast.ended, cast.waiting, token

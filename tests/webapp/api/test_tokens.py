@@ -127,7 +127,8 @@ def test_a_policy_belongs_to_a_project_in_which_one_may_add(project: Project, ca
     training = {"name": "new", "graphs": [str(cast.ended["graph_id"])], "clusters": "2xK80"}
     assert editor.post("/api/v1/policies/train", training, **JSON).status_code == 400
     training["project_id"] = str(project.id)
-    assert stranger.post("/api/v1/policies/train", training, **JSON).status_code == 404
+    refused = stranger.post("/api/v1/policies/train", training, **JSON)
+    assert refused.status_code == 400 and refused.json()["error"]["field"] == "project_id"
     made = editor.post("/api/v1/policies/train", training, **JSON)
     assert made.status_code == 202 and made.json()["project_id"] == str(project.id)
     assert stranger.get(made.headers["Location"]).status_code == 404

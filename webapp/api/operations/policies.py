@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Status
 from pydantic import BaseModel, ConfigDict, Field
@@ -195,12 +195,13 @@ def file_of_policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponseBa
 
 
 def _place(project_id: str | None) -> Project | None:
-    """The project of a new policy; none without accounts. Raises RefusedError, Http404."""
+    """The project of a new policy; none without accounts. Raises RefusedError."""
     if settings.ACCOUNTS == "off":
         return None
-    if not project_id:
-        raise RefusedError(HTTPStatus.BAD_REQUEST, {"project_id": [WHOSE]})
-    return row_or_404(editable_by(acting()), project_id, "project")
+    try:
+        return row_or_404(editable_by(acting()), project_id or "", "project")
+    except Http404:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, {"project_id": [WHOSE]}) from None
 
 
 def _own(policy_id: uuid.UUID) -> Policy:
