@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 
 
@@ -32,6 +33,7 @@ def _fuzz(seconds: float, seed: int, *, with_token: bool) -> int:
 
     django.setup()
     logging.disable(logging.WARNING)  # a refused request is no news here
+    warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume")  # files, under WSGI
     from tests.api_fuzz.requests import MODES, FailureGroup, attempt, operations
     from tests.api_fuzz.rows import rows_to_name
 

@@ -94,9 +94,13 @@ def data_of(unbound: forms.BaseForm, given: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in {**initial, **given}.items() if value is not None}
 
 
-def multipart_of(form: type[forms.BaseForm], *, schema: type[FormBody] | None = None) -> dict[str, Any]:
-    """`openapi_extra` of an operation that takes the form with its files, or, with `schema`, JSON without files."""
+def multipart_of(form: type[forms.BaseForm], *, schema: type[FormBody] | None = None, **more: str) -> dict[str, Any]:
+    """`openapi_extra` of an operation that takes the form with its files, or, with `schema`, JSON without files.
+
+    `more`: fields that the form has at times → what they are.
+    """
     fields = {name: _multipart_field(field) for name, field in _base_fields(form).items()}
+    fields |= {name: {"type": "string", "description": words} for name, words in more.items()}
     needed = [name for name, field in _base_fields(form).items() if field.required and field.initial is None]
     content = {MULTIPART: {"schema": {"type": "object", "properties": fields, "required": needed}}}
     if schema is not None:

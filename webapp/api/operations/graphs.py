@@ -3,6 +3,7 @@
 import uuid
 from datetime import datetime
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +18,7 @@ from webapp.api.event_answers import PAGE, STREAM, EventsOut
 from webapp.api.form_schemas import FormBody, data_of, fields_of, filled, given_fields, multipart_of
 from webapp.api.once import makes_once
 from webapp.api.paging import PageOut, PageQuery, page_of_rows
-from webapp.api.refusals import conflict, refused
+from webapp.api.refusals import RefusedError, conflict, refused
 from webapp.api.renaming import NameBody, renamed
 from webapp.api.routing import ApiRouter
 from webapp.form_errors import add_to_form
@@ -38,6 +39,7 @@ from webapp.pages.projects.page import project_or_404
 
 router = ApiRouter(tags=["Graphs"])
 
+NO_SUCH_COUNT = "This graph has no {} with an open count; allowed: {}."
 STATUSES = (Graph.ASKING, Graph.QUEUED, Graph.READING, Graph.READY, Graph.FAILED)
 
 
@@ -103,6 +105,9 @@ class BeginBody(FormBody):
 @fields_of(AgainForm)
 class AgainBody(FormBody):
     """How to read a graph. What is not given is as in its last reading."""
+
+    trips_by_name: dict[str, int] = Field(default_factory=dict, description="Loop → trips, in place of lines.")
+    sizes_by_name: dict[str, int] = Field(default_factory=dict, description="Op → length, in place of lines.")
 
 
 class ViewOut(BaseModel):
@@ -241,8 +246,9 @@ def begin_graph(
 def read_graph_again(request: HttpRequest, graph_id: uuid.UUID, response: HttpResponse) -> Status[GraphOut]:
     """Read the same file with other options, as another graph; what is not given stays as it is."""
     graph = graph_or_404(graph_id)
-    given = given_fields(request, AgainBody)
-    form = AgainForm(graph, data_of(AgainForm(graph), given), request.FILES)
+    unbound = AgainForm(graph)
+    given = _counts_in_fields(unbound, given_fields(request, AgainBody))
+    form = AgainForm(graph, data_of(unbound, given), request.FILES)
     if not form.is_valid():
         raise refused(form)
     times_path = graph.times_path if form.cleaned_data.get("keep_times") else None
@@ -252,6 +258,23 @@ def read_graph_again(request: HttpRequest, graph_id: uuid.UUID, response: HttpRe
         add_to_form(form, error, "run_metadata")
         raise refused(form, status_of(error)) from None
     return begun(response, "show_graph", new.id, graph_out(new))
+
+
+def _counts_in_fields(form: AgainForm, given: dict[str, Any]) -> dict[str, Any]:
+    """`given`, with trips and sizes by name in the fields that the form has for them. Raises RefusedError."""
+    for kind, rows in (("trips", form.trips_rows), ("sizes", form.sizes_rows)):
+        keys = {row.name: row.key for row, _ in rows}
+        for name, count in given.pop(f"{kind}_by_name", {}).items():
+            if name in keys:
+                given[keys[name]] = count
+            elif kind in form.fields:
+                given[kind] = f"{given.get(kind, '')}\n{name}={count}".strip()
+            else:
+                sentence = NO_SUCH_COUNT.format(
+                    api.shortened(repr(name)), ", ".join(map(api.shortened, keys)) or "none"
+                )
+                raise RefusedError(HTTPStatus.BAD_REQUEST, {f"{kind}_by_name": [sentence]})
+    return given
 
 
 @router.get("/graphs/{uuid:graph_id}/events", response=EventsOut, openapi_extra=PAGE)

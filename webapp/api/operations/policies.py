@@ -46,6 +46,7 @@ router = ApiRouter(tags=["Policies"])
 
 STATUSES = (Policy.QUEUED, Policy.RUNNING, Policy.DONE, Policy.FAILED, Policy.CANCELLED)
 ENDED = "This training had already ended."
+PROJECT_WORDS = "With accounts: the id of the project that it belongs to."
 WHOSE = "A policy belongs to a project here; allowed: the id of one in which you may add."
 
 
@@ -109,7 +110,9 @@ def list_policies(request: HttpRequest, query: Query[PageQuery]) -> object:
     return page_of_rows(rows, query, partial(policy_out, whole=False))
 
 
-@router.post("/policies", response={CREATED: PolicyOut}, openapi_extra=multipart_of(PolicyUploadForm))
+@router.post(
+    "/policies", response={CREATED: PolicyOut}, openapi_extra=multipart_of(PolicyUploadForm, project=PROJECT_WORDS)
+)
 @makes_once
 def upload_policy(request: HttpRequest, response: HttpResponse) -> Status[PolicyOut]:
     """Store a file as a policy; a file that is there already gives its policy."""
