@@ -56,7 +56,7 @@ def cases(headers: dict[str, str], user: Any = None) -> dict[str, Callable[[], o
     asked = ",".join(key.hex for key in runs.values_list("id", flat=True)[:STATES_AT_ONCE])
     longest = Run.objects.order_by("-last_seq")[0]
     found: dict[str, Callable[[], object]] = {
-        f"list of {Project.objects.count():,} projects": get("/projects/"),
+        f"list of {Project.objects.count():,} projects": get("/projects/?sort=name"),
         f"project of {runs_of_project:,} runs": get(f"/projects/{project.id}/"),
         f"its page {last_page} of runs": get(f"/projects/{project.id}/?page={last_page}"),
         f"project of {many.graph_count:,} graphs": get(f"/projects/{many.id}/"),
