@@ -9,13 +9,10 @@ from django.utils import timezone
 
 from engine import api
 from webapp.accounts.models import Quota, User
+from webapp.accounts.quota_error import QuotaError
 from webapp.accounts.visitor import acting
 
 ASK = "ask an operator for more"
-
-
-class QuotaError(api.PlacetoError):
-    """A user would use more than they may."""
 
 
 def quota_of(user: User) -> Quota:

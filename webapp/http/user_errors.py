@@ -16,7 +16,7 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
-from webapp.accounts.quotas import QuotaError
+from webapp.accounts.quota_error import QuotaError
 from webapp.capacity import BusyError
 from webapp.form_errors import form_errors, shorten_refused_values
 from webapp.http.api_errors import api_error, is_api
