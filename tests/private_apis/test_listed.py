@@ -28,7 +28,7 @@ HELD_BY_ANOTHER = {
     "tensorflow.python.grappler.item": "engine.costs.tensorflow.grappler",
 }
 """what a canary reaches by another import, and by which"""
-DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_exit", "_fields", "_meta", "_replace", "_state"}
+DOCUMENTED = {"_asdict", "_base_manager", "_db", "_default_manager", "_exit", "_fields", "_meta", "_replace", "_state"}
 """names with an underscore that Python's and Django's documents describe"""
 TYPES_ALONE = {"_ArgumentGroup"}
 """what is named in an annotation"""
