@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from webapp.accounts.addresses import trusted_networks
+from webapp.accounts_mode import OIDC, PROXY
 from webapp.broker_address import LONGEST_SOCKET_PATH_BYTES, socket_path
 from webapp.disk_use import LEAST_FREE_BYTES
 
@@ -46,7 +47,7 @@ def check_secret_key(**_: Any) -> list[CheckMessage]:
 
 @register()
 def check_allowed_hosts(**_: Any) -> list[CheckMessage]:
-    """The application has no accounts, so it must only answer on this machine or in a trusted network."""
+    """The application answers to names that the operator chose: without accounts a name lets everybody in."""
     if "*" not in settings.ALLOWED_HOSTS:
         return []
     hint = "Name the hosts in ALLOWED_HOSTS."
@@ -56,7 +57,7 @@ def check_allowed_hosts(**_: Any) -> list[CheckMessage]:
 @register()
 def check_operators(**_: Any) -> list[CheckMessage]:
     """Where others say who comes in, somebody is an operator."""
-    if settings.ACCOUNTS not in ("proxy", "oidc") or settings.OPERATORS:
+    if settings.ACCOUNTS not in (PROXY, OIDC) or settings.OPERATORS:
         return []
     hint = "Set PLACETO_OPERATORS."
     return [Warning("Nobody is an operator, who may see and manage everything.", hint=hint, id="placeto.W003")]
@@ -66,7 +67,7 @@ def check_operators(**_: Any) -> list[CheckMessage]:
 def check_trusted_proxies(**_: Any) -> list[CheckMessage]:
     """Not everybody is a trusted proxy, who can say to be anybody."""
     networks = trusted_networks(tuple(settings.TRUSTED_PROXIES))
-    if settings.ACCOUNTS != "proxy" or all(network.prefixlen for network in networks):
+    if settings.ACCOUNTS != PROXY or all(network.prefixlen for network in networks):
         return []
     sentence = "PLACETO_TRUSTED_PROXIES trusts every address: whoever reaches this server can say to be anybody."
     return [Error(sentence, hint="Name the addresses of your proxies alone.", id="placeto.E004")]
@@ -81,7 +82,7 @@ def check_provider(**_: Any) -> list[CheckMessage]:
         "PLACETO_OIDC_CLIENT_SECRET": settings.OIDC_CLIENT_SECRET,
     }
     missing = [name for name, value in given.items() if not value]
-    if settings.ACCOUNTS != "oidc" or not missing:
+    if settings.ACCOUNTS != OIDC or not missing:
         return []
     hint = f"Set {' and '.join(missing)}."
     return [Error("Nobody can log in: the OpenID provider is not named completely.", hint=hint, id="placeto.E005")]

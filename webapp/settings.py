@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from engine import api
 from webapp import environment, logs
+from webapp.accounts_mode import LOCAL, MODES, OFF, OIDC, PROXY
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
 from webapp.mail_address import mail_settings
@@ -76,7 +77,7 @@ RUN_MEMORY_BYTES = environment.integer(
 )
 """The memory that one run, training or measurement may use."""
 
-ACCOUNTS = environment.choice("PLACETO_ACCOUNTS", "off", ("off", "local", "proxy", "oidc"))
+ACCOUNTS = environment.choice("PLACETO_ACCOUNTS", OFF, MODES)
 """Who may come in: everybody who reaches this machine's own address (off); users with a password (local); users that a
 proxy names (proxy); users of an OpenID provider (oidc)."""
 OPEN_TO_NETWORK = environment.flag("PLACETO_OPEN_TO_NETWORK", default=False)
@@ -99,15 +100,15 @@ OIDC_NAME = environment.text("PLACETO_OIDC_NAME", "OpenID")
 """What people call the provider, for the button."""
 OIDC_DOMAINS = environment.names("PLACETO_OIDC_DOMAINS", ())
 """The domains of the verified e-mail addresses that may come in; none: everybody whom the provider lets in."""
-if ACCOUNTS == "proxy":
+if ACCOUNTS == PROXY:
     environment.require("PLACETO_ACCOUNTS=proxy", "PLACETO_TRUSTED_PROXIES")
-if ACCOUNTS == "oidc":
+if ACCOUNTS == OIDC:
     environment.require(
         "PLACETO_ACCOUNTS=oidc", "PLACETO_OIDC_ADDRESS", "PLACETO_OIDC_CLIENT_ID", "PLACETO_OIDC_CLIENT_SECRET"
     )
 
 API_REQUESTS_PER_MINUTE = environment.integer(
-    "PLACETO_API_REQUESTS_PER_MINUTE", 0 if ACCOUNTS == "off" else 600, lowest=0, highest=1_000_000
+    "PLACETO_API_REQUESTS_PER_MINUTE", 0 if ACCOUNTS == OFF else 600, lowest=0, highest=1_000_000
 )
 """How often a token, a user or an address may ask the API in a minute; 0: as often as they like."""
 
@@ -129,7 +130,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # `security_headers` sets X-Frame-Options
     "security.W005",  # HSTS for other names of the domain is the operator's decision
     "security.W021",
-    *(["axes.W003"] if ACCOUNTS in ("proxy", "oidc") else []),  # it limits attempts at passwords: there are none
+    *(["axes.W003"] if ACCOUNTS in (PROXY, OIDC) else []),  # it limits attempts at passwords: there are none
 ]
 
 INSTALLED_APPS = [
@@ -204,7 +205,7 @@ AUTH_USER_MODEL = "accounts.User"
 BACKENDS_WITHOUT_PASSWORDS = ["webapp.accounts.backends.KnownUsers"]
 AUTHENTICATION_BACKENDS = (
     ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
-    if ACCOUNTS in ("off", "local")
+    if ACCOUNTS in (OFF, LOCAL)
     else BACKENDS_WITHOUT_PASSWORDS
 )
 """a session that another of them has made ends, so that a change of PLACETO_ACCOUNTS logs everybody out"""
@@ -236,10 +237,10 @@ SENDS_MAIL = bool(_MAIL)
 vars().update(mail_settings(_MAIL) if SENDS_MAIL else {})
 DEFAULT_FROM_EMAIL = environment.text("PLACETO_MAIL_FROM", "placeto@localhost")
 
-AXES_ENABLED = ACCOUNTS == "local"
+AXES_ENABLED = ACCOUNTS == LOCAL
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
-"""hours for which an address, or a name from an address, waits after so many refused log-ins"""
+"""hours for which an address waits after so many refused log-ins"""
 AXES_LOCKOUT_PARAMETERS = ["ip_address"]
 AXES_RESET_ON_SUCCESS = False
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False

@@ -39,6 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.temporary_files",
     ),
     (
+        "webapp.accounts_mode",
         "webapp.broker_address",
         "webapp.database_address",
         "webapp.environment",

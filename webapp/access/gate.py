@@ -15,13 +15,14 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from webapp.access.identity import API, OFF, PROXY, living_session, visitor_who_sent, why_nobody
+from webapp.access.identity import API, living_session, visitor_who_sent, why_nobody
 from webapp.access.marks import READING, USUAL, AccessRule
 from webapp.access.rows import KINDS, Named, named_row
 from webapp.accounts import audit
 from webapp.accounts.addresses import is_forwarded, is_from_this_machine
 from webapp.accounts.models import TokenScope, User
 from webapp.accounts.visitor import Visitor, acting_as, of_user, visitor_of
+from webapp.accounts_mode import OFF, PROXY
 from webapp.http.operations import name_of, operation_of
 from webapp.http.user_errors import error_answer, wants_json
 from webapp.projects.access import Role, role_in

@@ -17,9 +17,9 @@ from webapp.accounts.models import LONGEST_USERNAME, User
 from webapp.accounts.operators import is_listed
 from webapp.accounts.tokens import note_use, token_of
 from webapp.accounts.visitor import NOBODY, THE_PERSON, Visitor, of_user
+from webapp.accounts_mode import OFF, PROXY
 from webapp.projects.adopting import adopt_projects
 
-OFF, LOCAL, PROXY, OIDC = "off", "local", "proxy", "oidc"
 API = "/api/"
 BEARER = "bearer"
 COME_BY_PROXY = "Come in through the proxy in front of this installation: it alone says who you are."

@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.http import HttpRequest
 
-from webapp.access.identity import LOCAL, OFF, OIDC, PROXY
 from webapp.accounts.visitor import visitor_of
+from webapp.accounts_mode import LOCAL, OFF, OIDC, PROXY
 from webapp.http.security_headers import has_secret_address
 from webapp.projects.access import Role
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from webapp.accounts.models import User
+from webapp.accounts_mode import LOCAL
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def token() -> str:
 
 def opens(given: str) -> bool:
     """Whether `given` is the token of an installation that waits for its first operator."""
-    waits = settings.ACCOUNTS == "local" and not is_set_up()
+    waits = settings.ACCOUNTS == LOCAL and not is_set_up()
     return waits and hmac.compare_digest(given.encode("utf-8", "replace"), token().encode())
 
 
@@ -62,7 +63,7 @@ def _wait_for_others() -> None:
 
 def announce() -> None:
     """Say the link in the log, as long as there is no operator."""
-    if settings.ACCOUNTS == "local" and not is_set_up():
+    if settings.ACCOUNTS == LOCAL and not is_set_up():
         log.warning("nobody can log in yet: open /accounts/set-up/%s/ to name the first operator", token())
 
 

@@ -7,7 +7,7 @@ from webapp.accounts.visitor import acting
 
 
 def caller_of(request: HttpRequest) -> str:
-    """The token that the request came with, else its user, else the client's address; empty for a local socket."""
+    """The token that the request came with, else its user, else the client's address."""
     visitor = acting()
     if visitor.token is not None:
         return f"token-{visitor.token.id}"

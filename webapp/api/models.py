@@ -9,7 +9,7 @@ class KeptAnswer(models.Model):
     """The answer to a request with an `Idempotency-Key`; without a status while the request works."""
 
     caller = models.CharField(max_length=64)
-    """whose key it is; empty without accounts"""
+    """whose key it is: `caller_of` the request"""
     key = models.CharField(max_length=64)
     """SHA-256 of the key, which may be any text"""
     request = models.CharField(max_length=64)

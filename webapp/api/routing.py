@@ -45,7 +45,7 @@ class ApiView(PathView):
 
         made: Any = async_view if self.is_async else view
         made.operations = operations
-        made.csrf_exempt = True  # no cookie counts here; `webapp.api.callers` refuses other sites
+        made.csrf_exempt = True  # no cookie counts here; the gate refuses other sites
         return made  # type: ignore[no-any-return]  # a function with attributes
 
 

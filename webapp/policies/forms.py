@@ -9,6 +9,7 @@ from django.conf import settings
 
 from engine import api
 from webapp.accounts.visitor import acting
+from webapp.accounts_mode import OFF
 from webapp.form_errors import add_to_form
 from webapp.graphs.models import Graph
 from webapp.graphs.readings import current
@@ -39,7 +40,7 @@ class PolicyUploadForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if settings.ACCOUNTS != "off":
+        if settings.ACCOUNTS != OFF:
             self.fields["project"] = forms.ModelChoiceField(
                 label="Project",
                 queryset=editable_by(acting()),
@@ -55,7 +56,7 @@ class PolicyUploadForm(forms.Form):
 
 def places_for_policies() -> list[Project]:
     """The projects to which the visitor may add a policy; none without accounts: policies then belong to no project."""
-    return [] if settings.ACCOUNTS == "off" else list(editable_by(acting())[:MOST_PLACES])
+    return [] if settings.ACCOUNTS == OFF else list(editable_by(acting())[:MOST_PLACES])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from engine import api
 from webapp.accounts.visitor import Visitor
+from webapp.accounts_mode import OFF
 from webapp.policies import default_policy
 from webapp.policies.models import Policy
 from webapp.projects.access import is_visible
@@ -40,7 +41,7 @@ PUBLIC = Q(is_published=True) | Q(project=None)
 def policies_of(project: Project | None) -> QuerySet[Policy]:
     """The policies that runs of `project` may use: its own, published and the installation's; without accounts, all."""
     rows = Policy.objects.defer(*Policy.LARGE)
-    if settings.ACCOUNTS == "off":
+    if settings.ACCOUNTS == OFF:
         return rows
     return rows.filter(PUBLIC if project is None else Q(project=project) | PUBLIC)
 

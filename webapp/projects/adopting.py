@@ -10,6 +10,7 @@ from django.dispatch import Signal, receiver
 from webapp.accounts import audit
 from webapp.accounts.models import User
 from webapp.accounts.visitor import of_user
+from webapp.accounts_mode import OIDC
 from webapp.projects.models import Membership, Project
 
 adopted = Signal()
@@ -32,5 +33,5 @@ def adopt_projects(user: User) -> int:
 @receiver(user_logged_in)
 def _adopt_at_log_in(user: User, **_: Any) -> None:
     """Where a provider lets people in there is no set-up: the first operator who comes in owns what is there."""
-    if settings.ACCOUNTS == "oidc" and user.is_operator:
+    if settings.ACCOUNTS == OIDC and user.is_operator:
         adopt_projects(user)

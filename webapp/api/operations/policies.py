@@ -16,6 +16,7 @@ from engine import api
 from webapp.access.gate import still_allowed
 from webapp.access.marks import needs
 from webapp.accounts.visitor import acting
+from webapp.accounts_mode import OFF
 from webapp.api.answers import ACCEPTED, CREATED, NOTHING, begun, binary, one_of, out_of
 from webapp.api.event_answers import PAGE, STREAM, EventsOut
 from webapp.api.form_schemas import FormBody, fields_of, filled, multipart_of
@@ -199,7 +200,7 @@ def file_of_policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponseBa
 
 def _place(project_id: str | None) -> Project | None:
     """The project of a new policy; none without accounts. Raises RefusedError."""
-    if settings.ACCOUNTS == "off":
+    if settings.ACCOUNTS == OFF:
         return None
     try:
         return row_or_404(editable_by(acting()), project_id or "", "project")

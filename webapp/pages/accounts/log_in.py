@@ -11,9 +11,9 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts.set_up import is_set_up
+from webapp.accounts_mode import LOCAL
 from webapp.http.user_errors import error_answer
 
 WAIT = "Too many log-ins were refused from your address. Try again in a quarter of an hour."

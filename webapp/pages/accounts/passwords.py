@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 
-from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts import audit
 from webapp.accounts.sign_ins import list_session
 from webapp.accounts.visitor import of_user
+from webapp.accounts_mode import LOCAL
 from webapp.pages.accounts.log_in import NO_PASSWORDS, public
 
 NO_MAIL = "This installation sends no mail: ask an operator for a link that sets a new password."

@@ -15,12 +15,12 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from webapp.access.identity import OIDC
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts import audit
 from webapp.accounts.open_id import PROVIDER, OpenIDClient
 from webapp.accounts.provider_adapter import LogInRefusedError, failed
 from webapp.accounts.visitor import NOBODY
+from webapp.accounts_mode import OIDC
 from webapp.http.handler import WAITING, in_threads
 from webapp.http.user_errors import error_answer
 

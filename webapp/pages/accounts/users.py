@@ -15,12 +15,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.access.identity import LOCAL
 from webapp.access.marks import AccessRule, ruled
 from webapp.accounts import audit
 from webapp.accounts.models import AuditEntry, Quota, User
 from webapp.accounts.password_links import password_path
 from webapp.accounts.user_form import UserForm
+from webapp.accounts_mode import LOCAL
 from webapp.http.user_errors import conflict, row_or_404
 from webapp.pages.pagination import Sorts, asked_of, page_of
 

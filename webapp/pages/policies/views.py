@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from engine import api
 from webapp.access.marks import needs
 from webapp.accounts.visitor import acting
+from webapp.accounts_mode import OFF
 from webapp.form_errors import add_to_form
 from webapp.graphs.incoming import IncomingFile
 from webapp.http.user_errors import conflict, refused_form, row_or_404, status_of
@@ -85,7 +86,7 @@ def train(request: HttpRequest) -> HttpResponse:
     """
     like = _seen_policy(request.GET["like"]) if "like" in request.GET else None
     project = _project_of(request, like)
-    if project is None and settings.ACCOUNTS != "off":
+    if project is None and settings.ACCOUNTS != OFF:
         return places_page(request)
     if request.method != "POST":
         if like is not None:
@@ -93,7 +94,7 @@ def train(request: HttpRequest) -> HttpResponse:
         return train_page(request, project, TrainForm(project))
     form = TrainForm(project, request.POST)
     if form.is_valid():
-        place = None if settings.ACCOUNTS == "off" else project
+        place = None if settings.ACCOUNTS == OFF else project
         policy = lifecycle.start_training(form.cleaned_data["name"], form.plan, place)
         return redirect("policies:detail", policy_id=policy.id)
     return refused_form(request, form, partial(train_page, request, project, form))
