@@ -49,6 +49,15 @@ def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: in
     page.wait_for_url("**/runs/*/")
 
 
+def train(page: Page) -> None:
+    """Open the form of a training; with accounts in the first project that the policy may belong to."""
+    page.goto("/policies/train/")
+    places = page.get_by_text("Choose the project that the policy will belong to.")
+    expect(places.or_(page.get_by_label("Clusters", exact=True))).to_be_visible()
+    if places.is_visible():
+        page.locator("main li a").first.click()
+
+
 def show_groups(page: Page) -> None:
     """Draw the groups of a graph that reads by its blocks at first."""
     page.get_by_role("button", name="Groups", exact=True).click()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.steps import create_project, part, upload
+from tests.e2e.steps import create_project, part, train, upload
 
 pytestmark = pytest.mark.e2e
 
@@ -85,7 +85,7 @@ def test_without_scripts_the_text_describes_the_devices(address: str, page: Page
 
 
 def test_devices_become_a_line_of_a_training(page: Page) -> None:
-    page.goto("/policies/train/")
+    train(page)
     page.get_by_label("Count, row 1").fill("8")
     page.get_by_role("button", name="Add to the clusters").click()
     expect(page.get_by_label("Clusters", exact=True)).to_have_value("2xH100\n4xH100\n8xH100+CPU")
