@@ -13,7 +13,7 @@ from webapp.http.body_limit import BodyLimit, Scope, Send
 from webapp.http.body_pace import Receive
 from webapp.http.handler import PooledHandler
 from webapp.jobs.background import send_in_background
-from webapp.pages.graphs.upload_limits import upload_limit_bytes
+from webapp.pages.graphs.upload_limits import limit_of_request
 from webapp.temporary_files import use_own_folder
 
 KEEP_CONNECTIONS_SECONDS = 60
@@ -25,7 +25,7 @@ django.setup(set_prefix=False)
 connections.settings["default"] |= {"CONN_MAX_AGE": KEEP_CONNECTIONS_SECONDS, "CONN_HEALTH_CHECKS": True}
 if connection.vendor == "sqlite":
     connections.settings["default"]["OPTIONS"] |= {"timeout": LOCK_SECONDS}
-answers = BodyLimit(PooledHandler(), settings.FORM_LIMIT_BYTES, upload_limit_bytes)
+answers = BodyLimit(PooledHandler(), settings.FORM_LIMIT_BYTES, limit_of_request)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

@@ -49,7 +49,7 @@ async def echo(scope: dict[str, Any], receive: Receive, send: Any) -> None:
 async def server(inner: Any = echo, larger_limit_bytes: int | None = None) -> AsyncIterator[int]:
     """The web server with our protocol and limits, around `inner`; yields its port."""
 
-    async def larger_limit(_method: str, _path: str) -> int | None:
+    async def larger_limit(_scope: dict[str, Any]) -> int | None:
         return larger_limit_bytes
 
     application: Any = BodyLimit(inner, 1024**2, larger_limit)

@@ -95,8 +95,10 @@ def _kept(request: HttpRequest, key: str) -> HttpResponse | None:
     """The answer that is kept; None for a new key. Raises BusyError if the first request works for long."""
     until = time.monotonic() + LONGEST_WAIT_SECONDS
     _forget_lost(request, key)
+    asked = ""
     while (kept := KeptAnswer.objects.filter(**_owner(request, key)).first()) is not None:
-        if kept.request != _digest(request):
+        asked = asked or _digest(request)
+        if kept.request != asked:
             return error_answer(request, HTTPStatus.CONFLICT, {HEADER: [OF_ANOTHER]})
         if kept.status is not None:
             location = {"Location": kept.location} if kept.location else {}

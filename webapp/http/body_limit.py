@@ -14,8 +14,8 @@ from webapp.http.upload_places import BUSY, UploadPlaces
 Scope = dict[str, Any]
 Send = Callable[[AsgiMessage], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-LargerLimit = Callable[[str, str], Awaitable[int | None]]
-"""method and path of a request → the largest body it takes, in bytes; None: the usual limit"""
+LargerLimit = Callable[[Scope], Awaitable[int | None]]
+"""a request → the largest body it takes, in bytes; None: the usual limit"""
 
 
 RETRY_AFTER_SECONDS = 5
@@ -92,7 +92,7 @@ class BodyLimit:
     async def _limit_of(self, scope: Scope) -> int:
         if scope["method"] not in ("POST", "PUT"):
             return self._limit_bytes
-        return await self._larger_limit(scope["method"], scope["path"]) or self._limit_bytes
+        return await self._larger_limit(scope) or self._limit_bytes
 
 
 def _headers(scope: Scope, name: bytes) -> list[bytes]:

@@ -9,12 +9,21 @@ from django.db.models import QuerySet
 from django.urls import Resolver404, resolve
 
 from engine.api import MOST_PLACEMENT_BYTES, MOST_POLICY_BYTES
+from webapp.http.body_limit import Scope
 from webapp.http.operations import name_of
 
 log = logging.getLogger(__name__)
 
 FORM_AROUND_FILE_BYTES = 64 * 1024
 """for the other fields and the boundaries of the multipart form"""
+
+
+async def limit_of_request(scope: Scope) -> int | None:
+    """The limit for the body of a request, or None for the default one, which is that of whoever has not logged in."""
+    from webapp.access.early import is_of_somebody  # needs Django's apps, as below
+
+    limit = await upload_limit_bytes(scope["method"], scope["path"])
+    return limit if limit is None or await is_of_somebody(scope) else None
 
 
 async def upload_limit_bytes(method: str, path: str) -> int | None:
