@@ -59,12 +59,20 @@ def test_the_log_says_to_whom_something_was_done(team: Team) -> None:
 
 def test_a_form_that_was_refused_is_not_in_the_log(team: Team) -> None:
     viewer = client_of(team.viewer)
-    before = AuditEntry.objects.count()
     new = {"new_password1": "another horse 1", "new_password2": "another horse 1"}
     assert viewer.post("/accounts/password/", {"old_password": "wrong", **new}).status_code == 200
-    assert AuditEntry.objects.count() == before
+    assert not AuditEntry.objects.filter(action="accounts:change-password").exists()
     viewer.post("/accounts/password/", {"old_password": PASSWORD, **new})
-    assert AuditEntry.objects.count() == before + 1
+    assert AuditEntry.objects.filter(action="accounts:change-password").count() == 1
+
+
+def test_the_old_password_cannot_be_guessed_without_limit(team: Team, settings: Settings) -> None:
+    viewer, new = client_of(team.viewer), {"new_password1": "another horse 1", "new_password2": "another horse 1"}
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        viewer.post("/accounts/password/", {"old_password": "guess", **new})
+    assert viewer.post("/accounts/password/", {"old_password": PASSWORD, **new}).status_code == 429
+    team.viewer.refresh_from_db()
+    assert team.viewer.check_password(PASSWORD)
 
 
 def test_the_own_session_is_listed_after_a_change_of_the_password(team: Team) -> None:

@@ -3,10 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from axes.handlers.proxy import AxesProxyHandler
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views
 from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.signals import user_login_failed
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
@@ -16,7 +18,7 @@ from webapp.accounts import audit
 from webapp.accounts.sign_ins import list_session
 from webapp.accounts.visitor import of_user
 from webapp.accounts_mode import LOCAL
-from webapp.pages.accounts.log_in import NO_PASSWORDS, public
+from webapp.pages.accounts.log_in import NO_PASSWORDS, locked_out, public
 
 NO_MAIL = "This installation sends no mail: ask an operator for a link that sets a new password."
 
@@ -41,6 +43,19 @@ class ChangePassword(_WithPasswords, views.PasswordChangeView):
 
     template_name = "accounts/change_password.html"
     success_url = reverse_lazy("accounts:own")
+
+    def dispatch(self, request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
+        """Answer; an address that has guessed too often waits, as after refused log-ins."""
+        if request.method == "POST" and not AxesProxyHandler.is_allowed(request):
+            return locked_out(request)
+        return super().dispatch(request, *arguments, **named)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Say what is wrong; a wrong old password counts as a refused log-in."""
+        if "old_password" in form.errors:
+            tried = {"username": form.user.username}
+            user_login_failed.send(sender=__name__, credentials=tried, request=self.request)
+        return super().form_invalid(form)
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Change it."""
