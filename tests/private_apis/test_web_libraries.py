@@ -5,6 +5,7 @@ import io
 import tempfile
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,7 +21,7 @@ from celery.utils.imports import symbol_by_name
 from celery.worker import state
 from celery.worker.consumer import Consumer
 from celery.worker.request import Request
-from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.handlers.base import BaseHandler
 from django.core.signals import request_finished, request_started
 from django.http import HttpResponse
@@ -166,6 +167,15 @@ def test_an_answer_of_django_closes_what_it_holds_and_says_who_handled_it() -> N
         answer.close()
     assert closed == ["file"]
     finished.assert_called_once_with(sender=ASGIHandler)
+
+
+def test_a_request_can_be_made_of_its_head_alone() -> None:
+    """If it fails, nobody sends large bodies any more, or everybody does (webapp/access/early.py)."""
+    head = [(b"cookie", b"name=value"), (b"authorization", b"Bearer token")]
+    scope = {"type": "http", "method": "POST", "path": "/graphs/", "headers": head, "query_string": b""}
+    request = ASGIRequest(scope, BytesIO())
+    assert (request.path, request.COOKIES) == ("/graphs/", {"name": "value"})
+    assert request.headers["Authorization"] == "Bearer token"
 
 
 def test_djangos_handler_reads_and_answers_by_the_methods_that_ours_replaces() -> None:
