@@ -52,6 +52,11 @@ def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: in
 def train(page: Page) -> None:
     """Open the form of a training; with accounts in the first project that the policy may belong to."""
     page.goto("/policies/train/")
+    choose_place(page)
+
+
+def choose_place(page: Page) -> None:
+    """Choose the newest project, if the page asks for the one that a policy will belong to."""
     places = page.get_by_text("Choose the project that the policy will belong to.")
     expect(places.or_(page.get_by_label("Clusters", exact=True))).to_be_visible()
     if places.is_visible():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import address_of, create_project, expect_status, part, upload
+from tests.e2e.steps import address_of, choose_place, create_project, expect_status, part, upload
 
 pytestmark = pytest.mark.e2e
 ZERO_SHOT = "Zero-shot: only the policy's first proposals"
@@ -18,6 +18,7 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     page.get_by_role("navigation", name="Places").get_by_role("link", name="Policies").click()
     page.get_by_role("link", name="Train a policy").first.click()
     page.wait_for_url("**/train/")
+    choose_place(page)
     page.get_by_label("Name of the policy").fill("Small ones")
     row = page.get_by_role("row", name=training_graph.name).first
     row.get_by_label("Hold out").check()
