@@ -37,8 +37,6 @@ NETWORK_CLOSED = (
     "PLACETO_ACCOUNTS; or PLACETO_OPEN_TO_NETWORK=yes, and everybody who reaches it may do everything."
 )
 OTHER_SITE = "Another site has sent this request: the API takes such requests from programs alone."
-OF_OTHERS: dict[str, AccessRule] = {}
-"""name of an address of another package → its rule"""
 ADMIN = AccessRule(operators=True, accounts=True)
 
 
@@ -116,9 +114,6 @@ def rule_of(request: HttpRequest, view: Callable[..., Any]) -> AccessRule:
     assert match is not None
     if match.app_name == "admin":
         return ADMIN
-    other = OF_OTHERS.get(match.view_name)
-    if other is not None:
-        return other
     rule = getattr(operation_of(view, request.method), "access", USUAL)
     assert isinstance(rule, AccessRule)
     return rule

@@ -10,12 +10,12 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from webapp.accounts import audit
+from webapp.accounts.account_adapter import NO_ADDRESS
 from webapp.accounts.addresses import client_address
 from webapp.accounts.audit import printable
 from webapp.accounts.models import User
 from webapp.accounts.visitor import NOBODY, of_user
 
-OVER_A_SOCKET = "0.0.0.0"  # noqa: S104  of a client without an address, not listened on
 LONGEST_BROWSER = 200
 
 
@@ -30,7 +30,7 @@ def list_session(request: HttpRequest, user: User) -> None:
     if not request.session.session_key:
         request.session.save()
     where = {
-        "ip": client_address(request) or OVER_A_SOCKET,
+        "ip": client_address(request) or NO_ADDRESS,
         "user_agent": printable(_browser(request), LONGEST_BROWSER),
     }
     UserSession.objects.update_or_create(session_key=request.session.session_key, defaults={"user": user, **where})

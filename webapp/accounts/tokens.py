@@ -1,6 +1,7 @@
 """Finds the user of an API token."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -22,8 +23,8 @@ def token_of(text: str) -> ApiToken | None:
     return None if found is None or found.has_expired else found
 
 
-def note_use(token: ApiToken) -> None:
-    """Note that it was used now."""
+def note_use(row: Any) -> None:
+    """Note that a token, or a link, was used now; at most once a minute, since one page asks many times."""
     now = timezone.now()
-    if token.last_used_at is None or token.last_used_at < now - USE_IS_NOTED_EVERY:
-        ApiToken.objects.filter(id=token.id).update(last_used_at=now)
+    if row.last_used_at is None or row.last_used_at < now - USE_IS_NOTED_EVERY:
+        type(row)._default_manager.filter(id=row.id).update(last_used_at=now)

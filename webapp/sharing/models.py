@@ -1,9 +1,8 @@
 """Secret links, each to one run, comparison, graph or search for plans."""
 
-import hashlib
 import secrets
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar, TypeAlias
 
 from django.db import models, transaction
@@ -11,6 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from engine import api
+from webapp.accounts.models import digest_of
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING, Deletable
@@ -20,7 +20,6 @@ from webapp.runs.models import Run
 TOKEN_BYTES = 32
 MOST_LINKS = 50
 """of one page"""
-USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
 Shared: TypeAlias = Run | Comparison | Graph | PlanSearch
@@ -104,15 +103,3 @@ def link_of(token: str) -> ShareLink | None:
     """
     link = ShareLink.objects.select_related(*COLUMNS.values()).filter(digest=digest_of(token)).first()
     return None if link is None or link.has_expired else link
-
-
-def note_use(link: ShareLink) -> None:
-    """Note that it was used now; at most once a minute, since a page asks many times."""
-    now = timezone.now()
-    if link.last_used_at is None or link.last_used_at < now - USE_IS_NOTED_EVERY:
-        ShareLink.objects.filter(id=link.id).update(last_used_at=now)
-
-
-def digest_of(token: str) -> str:
-    """SHA-256 of the token, in hexadecimal."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

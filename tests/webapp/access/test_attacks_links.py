@@ -14,8 +14,9 @@ from tests.webapp.access.asking import content_of, values_of
 from tests.webapp.access.belongings import Belongings
 from tests.webapp.access.people import Team, client_of
 from tests.webapp.access.table import TABLE
+from webapp.accounts.models import digest_of
 from webapp.jobs import deletion
-from webapp.sharing.models import ShareLink, digest_of
+from webapp.sharing.models import ShareLink
 
 pytestmark = pytest.mark.usefixtures("read_here")
 BELOW = [address for address in all_addresses() if address.pattern.startswith("shared/")]

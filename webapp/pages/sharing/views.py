@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
 from webapp.access.marks import open_to_anyone
+from webapp.accounts.tokens import note_use
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.state import ComparisonEvents
 from webapp.graphs.models import Graph
@@ -29,7 +30,7 @@ from webapp.pages.plans.page import search_or_404
 from webapp.pages.runs.page import run_context, run_or_404
 from webapp.plans.models import PlanSearch
 from webapp.runs.models import Run
-from webapp.sharing.models import ShareLink, link_of, note_use
+from webapp.sharing.models import ShareLink, link_of
 
 View: TypeAlias = Callable[..., HttpResponseBase]
 
