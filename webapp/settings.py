@@ -204,7 +204,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 BACKENDS_WITHOUT_PASSWORDS = ["webapp.accounts.backends.KnownUsers"]
 AUTHENTICATION_BACKENDS = (
-    ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+    ["axes.backends.AxesStandaloneBackend", "webapp.accounts.backends.Passwords"]
     if ACCOUNTS in (OFF, LOCAL)
     else BACKENDS_WITHOUT_PASSWORDS
 )
@@ -224,6 +224,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "accounts:log-in"
 LOGIN_REDIRECT_URL = "home:page"
 LOGOUT_REDIRECT_URL = "accounts:log-in"
+SESSION_ENGINE = "webapp.accounts.session_store"
 SESSION_COOKIE_NAME = "placeto_session"
 SESSION_COOKIE_SAMESITE = "Lax"
 """a provider's answer to a log-in comes from another site"""

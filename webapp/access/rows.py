@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db.models import F, Model, OuterRef, QuerySet, Subquery, UUIDField, Value
@@ -17,6 +18,7 @@ from webapp.measuring.models import Calibration, Profile, StepMeasurement
 from webapp.placements.models import Placement
 from webapp.plans.models import PlanSearch
 from webapp.policies.models import Policy
+from webapp.prepared_query import PreparedQuery
 from webapp.projects.access import MOST_BY_SCOPE, Role, own_role, role_of
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -79,21 +81,32 @@ class Named:
 
 def named_row(visitor: Visitor, name: str, row_id: uuid.UUID) -> Named | None:
     """The row that `name` names in an address, with what `visitor` may do, in one query; None if it is not there."""
-    kind = KINDS[name]
-    rows: QuerySet[Any] = kind.model._default_manager.filter(pk=row_id).order_by()
-    shared = F(kind.shared) if kind.shared else Value(value=False)
-    rows = rows.annotate(its_project=_project_of(kind))
-    columns: list[Any] = [shared, F("its_project")]
-    if visitor.user is not None and not visitor.may_everything:
-        is_open = Project.objects.filter(id=OuterRef("its_project")).order_by().values("open_to_all")[:1]
-        columns += [own_role(visitor, "its_project"), Subquery(is_open)]
-    found = rows.values_list(*columns).first()
+    if visitor.user_id is None or visitor.may_everything:
+        found = _COLUMNS[name].first(row_id=row_id)
+    else:
+        found = _COLUMNS_WITH_RIGHTS[name].first(row_id=row_id, user_id=visitor.user_id)
     if found is None:
         return None
     is_shared, project_id, *rights = found
     is_shared = bool(is_shared) or project_id is None
     role = _role(visitor, project_id, rights)
     return Named(name.removesuffix("_id"), row_id, project_id, is_shared, max(role, Role.VIEWER) if is_shared else role)
+
+
+def _columns(kind: NamedKind, row_id: uuid.UUID, *rights: Any) -> QuerySet[Any, tuple[Any, ...]]:
+    """Of the row: whether everybody sees it, its project, and `rights` there."""
+    shared = F(kind.shared) if kind.shared else Value(value=False)
+    rows: QuerySet[Any] = kind.model._default_manager.filter(pk=row_id)
+    found: QuerySet[Any, tuple[Any, ...]] = rows.annotate(its_project=_project_of(kind)).values_list(
+        shared, F("its_project"), *rights
+    )
+    return found
+
+
+def _columns_with_rights(kind: NamedKind, row_id: uuid.UUID, user_id: uuid.UUID) -> QuerySet[Any, tuple[Any, ...]]:
+    """The same, with the word of the user's membership in the project, and whether that is open to all."""
+    is_open = Project.objects.filter(id=OuterRef("its_project")).order_by().values("open_to_all")[:1]
+    return _columns(kind, row_id, own_role(user_id, "its_project"), Subquery(is_open))
 
 
 def _project_of(kind: NamedKind) -> Any:
@@ -111,3 +124,10 @@ def _role(visitor: Visitor, project_id: uuid.UUID | None, rights: list[Any]) -> 
         return Role.NONE
     membership, is_open = rights
     return role_of(visitor, membership, is_open=bool(is_open))
+
+
+_COLUMNS = {name: PreparedQuery(partial(_columns, kind), row_id=uuid.UUID) for name, kind in KINDS.items()}
+_COLUMNS_WITH_RIGHTS = {
+    name: PreparedQuery(partial(_columns_with_rights, kind), row_id=uuid.UUID, user_id=uuid.UUID)
+    for name, kind in KINDS.items()
+}

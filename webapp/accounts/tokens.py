@@ -3,12 +3,25 @@
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from webapp.accounts.models import TOKEN_PREFIX, ApiToken, digest_of
+from webapp.accounts.models import TOKEN_PREFIX, ApiToken, User, digest_of
+from webapp.prepared_query import PreparedQuery
 
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
 """for each token: not every request of a busy script writes"""
+
+_OF_TOKEN = [field.attname for field in ApiToken._meta.concrete_fields]
+_OF_USER = [field.attname for field in User._meta.concrete_fields]
+
+
+def _token_and_user(digest: str) -> QuerySet[Any, tuple[Any, ...]]:
+    found = ApiToken.objects.filter(digest=digest, user__is_active=True)
+    return found.values_list(*_OF_TOKEN, *(F(f"user__{name}") for name in _OF_USER))
+
+
+_TOKEN_AND_USER = PreparedQuery(_token_and_user, digest=str)
 
 
 def token_of(text: str) -> ApiToken | None:
@@ -19,8 +32,12 @@ def token_of(text: str) -> ApiToken | None:
     """
     if not text.startswith(TOKEN_PREFIX):
         return None
-    found = ApiToken.objects.select_related("user").filter(digest=digest_of(text), user__is_active=True).first()
-    return None if found is None or found.has_expired else found
+    row = _TOKEN_AND_USER.first(digest=digest_of(text))
+    if row is None:
+        return None
+    found = ApiToken.from_db(None, _OF_TOKEN, row[: len(_OF_TOKEN)])
+    found.user = User.from_db(None, _OF_USER, row[len(_OF_TOKEN) :])
+    return None if found.has_expired else found
 
 
 def note_use(row: Any) -> None:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
 from pydantic import BaseModel, Field
@@ -34,23 +34,17 @@ class PageOut(BaseModel, Generic[Item]):
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
 
 
-Together: TypeAlias = Callable[[list[Any]], list[Item]]
-
-
 def page_of_rows(
-    rows: QuerySet[Any, Any], query: PageQuery, out: Callable[[Any], Item], together: Together[Item] | None = None
+    rows: QuerySet[Any, Any], query: PageQuery, out: Callable[[Any], Item]
 ) -> dict[str, list[Item] | str | None]:
-    """The page of `rows`, which have `created_at` and `id`, as `out` shows them. Raises RefusedError for no cursor.
-
-    `together` shows the rows of the page instead, where that takes fewer queries than one by one.
-    """
+    """The page of `rows`, which have `created_at` and `id`, as `out` shows them. Raises RefusedError for no cursor."""
     if query.after:
         created_at, row_id = _read(query.after)
         rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=row_id))
     found = list(rows.order_by("-created_at", "-id")[: query.limit + 1])
     shown = found[: query.limit]
     following = _cursor(shown[-1]) if len(found) > query.limit else None
-    items = [out(row) for row in shown] if together is None else together(shown)
+    items = [out(row) for row in shown]
     return {"items": items, "next": following}
 
 

@@ -43,7 +43,7 @@ class PolicyUploadForm(forms.Form):
         if settings.ACCOUNTS != OFF:
             self.fields["project"] = forms.ModelChoiceField(
                 label="Project",
-                queryset=editable_by(acting()),
+                queryset=editable_by(acting()),  # the page writes them: Django renders a template for each
                 empty_label=None,
                 help_text="Its members may use the policy; its owners may publish it to everybody.",
             )

@@ -66,7 +66,7 @@ def test_no_log_has_a_token_of_the_api(
             statuses.add(answer.status_code)
     with monkeypatch.context() as patch:
         patch.setattr("webapp.projects.access.visible_to", fail)
-        patch.setattr("webapp.api.operations.projects.visible_to", fail)
+        patch.setattr("webapp.api.operations.projects.visible_with_roles", fail)
         answer = client.get("/api/v1/projects", headers={"Authorization": f"Bearer {good}"})
     statuses.add(answer.status_code)
     assert {200, 400, 401, 403, 404, 500} <= statuses, statuses

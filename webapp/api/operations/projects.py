@@ -17,7 +17,7 @@ from webapp.api.renaming import NameBody, renamed
 from webapp.api.routing import ApiRouter
 from webapp.jobs import deletion
 from webapp.pages.projects.page import project_or_404
-from webapp.projects.access import Role, role_in, roles_in, visible_to
+from webapp.projects.access import Role, known_role, role_in, visible_with_roles
 from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
 
@@ -54,12 +54,10 @@ def project_out(project: Project, role: Role | None = None) -> ProjectOut:
 @router.get("/projects", response=ProjectPage)
 def list_projects(request: HttpRequest, query: Query[PageQuery]) -> object:
     """List the projects, newest first."""
-    return page_of_rows(visible_to(acting()), query, project_out, _together)
-
-
-def _together(projects: list[Project]) -> list[ProjectOut]:
-    roles = roles_in(acting(), [project.id for project in projects])
-    return [project_out(project, roles[project.id]) for project in projects]
+    visitor = acting()
+    return page_of_rows(
+        visible_with_roles(visitor), query, lambda project: project_out(project, known_role(visitor, project))
+    )
 
 
 @router.post("/projects", response={CREATED: ProjectOut})

@@ -22,7 +22,7 @@ else:
     UserCreationForm = BaseUserCreationForm  # generic for the type checker only
 
 USED = "This link has been used, or it is not complete. The log of the web server says the valid one."
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "webapp.accounts.backends.Passwords"
 
 
 class FirstOperatorForm(UserCreationForm):
