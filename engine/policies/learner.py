@@ -64,7 +64,8 @@ class Learner:
         self.ranges: Ranges = {}
         """of the traits of all problems so far, but for those with varied costs"""
         self._bound = [self._learner_of(training.problem) for training in problems]
-        self._pool = DrawnPool(settings, seed, self._learner_of, should_stop)
+        given = [training.problem for training in problems]
+        self._pool = DrawnPool(settings, given, seed, self._learner_of, should_stop)
         self._turns: list[int] = []
         """the problems left in this round, the next one last"""
         self.taught = self.imitation_steps = self.batches = self._evaluations = 0

@@ -101,6 +101,13 @@ class PolicyTrainingSettings:
     drawn_share: float = number(
         0.5, 0.0, 1.0, "share of the steps of imitation and of the batches of reinforcement on drawn problems"
     )
+    drawn_on_given: float = number(
+        0.0,
+        0.0,
+        1.0,
+        "share of the drawn problems that are on the graphs given, on clusters drawn for them; the others are on drawn "
+        "networks",
+    )
     drawn_uses: int = whole(
         16, 1, 1_000_000, "steps and batches on a drawn problem, after which a fresh one takes its place"
     )

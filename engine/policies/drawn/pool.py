@@ -1,18 +1,24 @@
-"""The drawn problems that take part in a training: each is replaced by a fresh one after some batches. Loads torch."""
+"""The drawn problems that take part in a training: each is replaced by a fresh one after some batches. Loads torch.
 
-from collections.abc import Callable, Mapping
+A problem is a drawn network on a drawn cluster, or one of the graphs given on a cluster drawn for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Json, ShouldStop
+from engine.policies.drawn.clusters import drawn_cluster
 from engine.policies.drawn.problems import drawn_problem
 from engine.policies.drawn.shapes import shapes_without
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
+from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
+from engine.problem.making import problem_of
 
 NOT_YET = -1
 """number of a place whose first problem has not been drawn"""
@@ -24,11 +30,14 @@ class DrawnPool:
     def __init__(
         self,
         settings: PolicyTrainingSettings,
+        given: Sequence[PlacementProblem],
         seed: int,
         learner_of: Callable[[PlacementProblem], ProblemLearner],
         should_stop: ShouldStop,
     ) -> None:
         self._settings, self._seed, self._learner_of, self._should_stop = settings, seed, learner_of, should_stop
+        self._given = list({id(problem.graph): problem for problem in given}.values())
+        """one problem of each graph"""
         self.shapes = shapes_without(settings.drawn_without)
         """names of the shapes that are drawn"""
         self._numbers = [NOT_YET] * settings.drawn
@@ -51,7 +60,13 @@ class DrawnPool:
         return self._learners[place]
 
     def _drawn(self, number: int) -> ProblemLearner:
-        return self._learner_of(drawn_problem(self.shapes, np.random.default_rng([self._seed, number])).problem)
+        rng = np.random.default_rng([self._seed, number])
+        share = self._settings.drawn_on_given
+        if not share or rng.random() >= share:
+            return self._learner_of(drawn_problem(self.shapes, rng).problem)
+        given = self._given[int(rng.integers(len(self._given)))]
+        prepared = PreparedGraph(given.graph, given.costs, given.grouping)
+        return self._learner_of(problem_of(prepared, drawn_cluster(prepared, rng)))
 
     def _taught(self, number: int) -> ProblemLearner:
         learner, rng = self._drawn(number), np.random.default_rng([self._seed, number, 1])
