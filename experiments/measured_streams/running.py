@@ -11,8 +11,8 @@ from typing import Any
 
 from engine.errors import ChildError, LimitError
 from engine.events import Json
+from experiments.architectures.limited import CLIENT
 from experiments.folders import ROOT
-from experiments.recorded.limited import CLIENT
 
 ENVIRONMENT = {
     "GLOO_SOCKET_IFNAME": "lo",

@@ -19,8 +19,10 @@ from engine import api
 from engine.errors import PlacetoError
 from engine.formats.modules.device_map import device_map_of, devices_of_map
 from engine.formats.modules.paths import module_paths
-from experiments.recorded import language, vision
+from experiments.architectures import language, vision
+from experiments.architectures.loss import loss_of
 
+BATCH, TOKENS = 2, 128
 CLUSTER = "2xRTX4090+RTX3090"
 EVALUATIONS = (60, 1000)
 """of Auto: the second where none of the first fits"""
@@ -28,15 +30,15 @@ TRAINING, INFERENCE = "training", "inference"
 BUILD, RECORD, READ, PLACE, WRITE, CHECK = STEPS = ("build", "record", "read", "place", "write", "check")
 Made = tuple[torch.nn.Module, Any]
 MODELS: Mapping[str, Callable[[str, Mapping[str, Any]], Made]] = {
-    "timm": lambda name, _: vision.timm_model(name),
-    "torchvision": lambda name, _: vision.torchvision_model(name),
+    "timm": lambda name, _: vision.timm_model(name, BATCH),
+    "torchvision": lambda name, _: vision.torchvision_model(name, BATCH),
     "transformers": lambda name, changes: with_inputs(language.built(name, changes)),
 }
 """library → what makes a model and its inputs of a name and of changes to its configuration"""
 
 
 def with_inputs(model: Any) -> Made:
-    return model, language.inputs_of(model)
+    return model, language.inputs_of(model, BATCH, TOKENS)
 
 
 class _Clock:
@@ -83,7 +85,7 @@ def _facts(case: Mapping[str, Any], clock: _Clock) -> Iterator[dict[str, Any]]:
         file = Path(folder) / "step.json.gz"
         with clock.at(RECORD):
             step = {"loss": loss_of, "optimizer": torch.optim.AdamW} if trains else {}
-            recording = placeto.record(model, inputs, **step, batch=vision.BATCH, name=case["name"])  # type: ignore[arg-type]
+            recording = placeto.record(model, inputs, **step, batch=BATCH, name=case["name"])  # type: ignore[arg-type]
             recording.save(file)
         yield {
             "ops": len(recording.nodes),
@@ -120,19 +122,6 @@ def _placed(model: torch.nn.Module, prepared: api.PreparedGraph, clock: _Clock) 
 def _answer(prepared: api.PreparedGraph, cluster: api.Cluster, evaluations: int) -> dict[str, Any]:
     request = api.RunRequest(cluster, "auto", api.Budget(evaluations), seed=0, robustness=False)
     return {**api.place(prepared, request, lambda _: None, lambda: False)}
-
-
-def loss_of(out: Any) -> torch.Tensor:
-    """The mean of all that a model gives."""
-    return torch.stack([each.float().mean() for each in _trained(out)]).sum()
-
-
-def _trained(out: Any) -> Iterator[torch.Tensor]:
-    if isinstance(out, torch.Tensor) and out.requires_grad:
-        yield out
-    elif isinstance(out, Mapping | list | tuple):
-        for each in out.values() if isinstance(out, Mapping) else out:
-            yield from _trained(each)
 
 
 def quiet_row_of(case: Mapping[str, Any], begins: Callable[[str], None]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from experiments.recorded import language, vision
+from experiments.architectures import language, vision
 from experiments.recorded.child import INFERENCE, TRAINING
 
 LIST = Path(__file__).with_name("list.json")

@@ -12,11 +12,11 @@ from typing import Any
 
 from engine import VERSION
 from engine.events import Json
+from experiments.architectures.limited import CLIENT, limited_row
 from experiments.folders import ROOT
 from experiments.grid import KeptResults, Measurement, of_any_code
 from experiments.keeping.code_state import DIGITS, meaning
 from experiments.pages import ReportLine, table_line, table_of_figures, write_page, write_rows
-from experiments.recorded.limited import CLIENT, limited_row
 
 COMMAND = "python -m experiments recorded"
 NAME = "recorded"
@@ -24,6 +24,7 @@ LIST = Path(__file__).with_name("list.json")
 LIMIT_S = 300.0
 """for one architecture"""
 ROWS = "experiments.recorded.child:quiet_row_of"
+ARCHITECTURES = ROOT / "experiments" / "architectures"
 STEPS = ("build", "record", "read", "place", "write", "check")
 
 
@@ -55,7 +56,7 @@ def measured(case: Mapping[str, Any]) -> dict[str, Json]:
 def steps_state() -> str:
     """The digest of the recorder, the formats and this experiment; comments and docstrings do not count."""
     digest = hashlib.sha256()
-    for folder in (CLIENT / "placeto", ROOT / "engine" / "formats", Path(__file__).parent):
+    for folder in (CLIENT / "placeto", ROOT / "engine" / "formats", ARCHITECTURES, Path(__file__).parent):
         for path in sorted(folder.rglob("*.py")):
             if path.name != Path(__file__).name:  # which makes the page
                 digest.update(f"{path.relative_to(ROOT)}\n{meaning(path.read_text())}\n".encode())

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from experiments.architectures.limited import limited_row
 from experiments.recorded import child, drawing, table
 from experiments.recorded.child import INFERENCE, STEPS, TRAINING
-from experiments.recorded.limited import limited_row
 
 HERE = "tests.experiments.test_recorded"
 

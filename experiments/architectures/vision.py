@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-BATCH = 2
 TORCHVISION_OPS = (
     *("nms", "qnms", "roi_align", "_roi_align_backward", "qroi_align", "roi_pool", "_roi_pool_backward"),
     *("ps_roi_align", "_ps_roi_align_backward", "ps_roi_pool", "_ps_roi_pool_backward"),
@@ -53,12 +52,12 @@ def timm_names() -> list[str]:
     return sorted(_library("timm").list_models())
 
 
-def timm_model(name: str) -> tuple[torch.nn.Module, Any]:
-    """An architecture, on the meta device where it can be built there, and an image of its size."""
+def timm_model(name: str, batch: int) -> tuple[torch.nn.Module, Any]:
+    """An architecture, on the meta device where it can be built there, and `batch` images of its size."""
     timm = _library("timm")
     model = _built(lambda: timm.create_model(name))
     about: Any = model.pretrained_cfg
-    return model, torch.zeros(BATCH, *about["input_size"])
+    return model, torch.zeros(batch, *about["input_size"])
 
 
 def torchvision_names() -> list[str]:
@@ -66,29 +65,29 @@ def torchvision_names() -> list[str]:
     return sorted(_library("torchvision").models.list_models())
 
 
-def torchvision_model(name: str) -> tuple[torch.nn.Module, Any]:
+def torchvision_model(name: str, batch: int) -> tuple[torch.nn.Module, Any]:
     """An architecture without weights, and what it is called with."""
     models = _library("torchvision").models
     kind = models.get_model_builder(name).__module__.split(".")[2]
     keywords = {"weights_backbone": None} if kind in ("detection", "segmentation") else {}
     model = _built(lambda: models.get_model(name, weights=None, **keywords))
-    return model, _torchvision_inputs(models, kind, name, model)
+    return model, _torchvision_inputs(models, kind, name, model, batch)
 
 
-def _torchvision_inputs(models: Any, kind: str, name: str, model: Any) -> Any:
+def _torchvision_inputs(models: Any, kind: str, name: str, model: Any, batch: int) -> Any:
     if kind == "video":
         frames, size = (16, 224) if name.startswith(("mvit", "swin3d", "s3d")) else (16, 112)
-        return torch.zeros(BATCH, 3, frames, size, size)
+        return torch.zeros(batch, 3, frames, size, size)
     if kind == "optical_flow":
-        return torch.zeros(BATCH, 3, 128, 256), torch.zeros(BATCH, 3, 128, 256)
+        return torch.zeros(batch, 3, 128, 256), torch.zeros(batch, 3, 128, 256)
     size = getattr(model, "image_size", None) or _size(models, name)
     if kind != "detection":
-        return torch.zeros(BATCH, 3, size, size)
-    images = [torch.zeros(3, size, size) for _ in range(BATCH)]
+        return torch.zeros(batch, 3, size, size)
+    images = [torch.zeros(3, size, size) for _ in range(batch)]
     if not model.training:
         return (images,)
     target = {"boxes": torch.tensor([[10.0, 10.0, 90.0, 90.0]]), "labels": torch.ones(1, dtype=torch.long)}
-    return images, [target] * BATCH
+    return images, [target] * batch
 
 
 def _size(models: Any, name: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 AUTO = "transformers.models.auto.modeling_auto"
-BATCH, TOKENS, SOUND_SAMPLES, FRAMES = 2, 128, 16_000, 256
+SOUND_SAMPLES, FRAMES = 16_000, 256
 LARGEST = 2_000_000_000
 """parameters of a model that is taken as it is"""
 LAYERS, EXPERTS = 4, 16
@@ -105,50 +105,50 @@ def wanted_inputs(model: Any) -> list[str]:
     return [*wanted, *ALSO.get(model.config.model_type, ())]
 
 
-def inputs_of(model: Any) -> dict[str, torch.Tensor]:
-    """Arguments by name, all zeros."""
-    return {name: _made(model, name) for name in wanted_inputs(model)}
+def inputs_of(model: Any, batch: int, tokens: int) -> dict[str, torch.Tensor]:
+    """Arguments by name, all zeros: `batch` texts of at most `tokens` tokens, images, sounds."""
+    return {name: _made(model, name, batch, tokens) for name in wanted_inputs(model)}
 
 
-def _made(model: Any, name: str) -> torch.Tensor:
+def _made(model: Any, name: str, batch: int, tokens: int) -> torch.Tensor:
     if name in TEXTS:
-        return torch.zeros(BATCH, _length(model.config), dtype=torch.long)
+        return torch.zeros(batch, _length(model.config, tokens), dtype=torch.long)
     if name == IMAGE_NAME:
-        return _image(model.config)
+        return _image(model.config, batch)
     if name == SOUND_NAME:
         channel = (1,) if model.config.model_type in SOUND_WITH_A_CHANNEL else ()
-        return torch.zeros(BATCH, *channel, SOUND_SAMPLES)
+        return torch.zeros(batch, *channel, SOUND_SAMPLES)
     if name == GRID_NAME:
-        *_, height, width = _image(model.config).shape
+        *_, height, width = _image(model.config, batch).shape
         patch = model.config.patch_size
-        return torch.tensor([[height // patch, width // BATCH // patch]] * BATCH)
+        return torch.tensor([[height // patch, width // batch // patch]] * batch)
     if name == FEATURES_NAME:
-        return _features(model.config)
+        return _features(model.config, batch)
     raise ValueError(f"no {name} is made here")
 
 
-def _length(configuration: Any) -> int:
+def _length(configuration: Any, tokens: int) -> int:
     text = configuration.get_text_config()
-    return min(TOKENS, getattr(text, "max_position_embeddings", None) or TOKENS)
+    return min(tokens, getattr(text, "max_position_embeddings", None) or tokens)
 
 
-def _image(configuration: Any) -> torch.Tensor:
+def _image(configuration: Any, batch: int) -> torch.Tensor:
     vision = getattr(configuration, "vision_config", configuration)
     size = getattr(vision, "image_size", None) or 224
     height, width = size if isinstance(size, (list, tuple)) else (size, size)
     shape = (getattr(vision, "num_channels", None) or 3, height, width)
     frames = 2 if configuration.model_type in PAIRS_OF_IMAGES else getattr(vision, "num_frames", None)
     if configuration.model_type in PACKED_IMAGES:
-        return torch.zeros(1, shape[0], height, BATCH * width)
-    return torch.zeros(BATCH, *((frames,) if frames else ()), *shape)
+        return torch.zeros(1, shape[0], height, batch * width)
+    return torch.zeros(batch, *((frames,) if frames else ()), *shape)
 
 
-def _features(configuration: Any) -> torch.Tensor:
+def _features(configuration: Any, batch: int) -> torch.Tensor:
     mels = MELS.get(configuration.model_type) or _mels(configuration) or 80
     positions = getattr(configuration, "max_source_positions", None)
     if positions and configuration.is_encoder_decoder:
-        return torch.zeros(BATCH, mels, 2 * positions)
-    return torch.zeros(BATCH, FRAMES, mels)
+        return torch.zeros(batch, mels, 2 * positions)
+    return torch.zeros(batch, FRAMES, mels)
 
 
 def _mels(configuration: Any) -> int | None:
