@@ -75,6 +75,12 @@ EXPERIMENTS = {
         scoped=True,
         scope="experiments.corpus.table:make_corpus_scope",
     ),
+    "corpus_policy": Experiment(
+        "experiments.corpus_policy.table:run",
+        "two hours of one core",
+        scoped=True,
+        scope="experiments.corpus_policy.table:make_corpus_policy_scope",
+    ),
     "cluster_sizes": Experiment("experiments.cluster_sizes:run", "an hour of one core"),
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),

@@ -1,4 +1,4 @@
-"""Draws clusters of real device kinds for a graph that is given: alike or unlike, with links and memory of wide ranges."""
+"""Draws clusters of real device kinds for a given graph: alike or unlike, with links and memory of wide ranges."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.parsing import parse_cluster
+from engine.errors import CostError
 from engine.policies.drawn.shapes import log_uniform
 from engine.prepared import PreparedGraph
 from engine.problem.making import problem_of
@@ -41,7 +42,9 @@ def drawn_cluster(prepared: PreparedGraph, rng: np.random.Generator) -> Cluster:
     the largest group.
     """
     count = DEVICES[int(rng.integers(len(DEVICES)))]
-    kinds = rng.choice(GPU_KINDS, min(count, KINDS[int(rng.integers(len(KINDS)))]), replace=False).tolist()
+    known = timed_kinds(prepared)
+    wanted = min(count, len(known), KINDS[int(rng.integers(len(KINDS)))])
+    kinds = rng.choice(known, wanted, replace=False).tolist()
     more = rng.choice(kinds, count - len(kinds)).tolist()
     usual = parse_cluster("+".join(sorted([*kinds, *more])))
     roomy = tuple(replace(device, memory_bytes=ROOMY_BYTES) for device in usual.devices)
@@ -54,6 +57,19 @@ def drawn_cluster(prepared: PreparedGraph, rng: np.random.Generator) -> Cluster:
             latency_us=np.where(np.eye(count, dtype=bool), 0.0, log_uniform(*LATENCY_US, rng)),
         )
     return cluster if rng.random() < LOOSE_SHARE else _tight(cluster, usual, prepared, log_uniform(*ROOM, rng))
+
+
+def timed_kinds(prepared: PreparedGraph) -> list[str]:
+    """The kinds of GPUs on which each op has a time, or may not run; all where ops have their work.
+
+    Raises CostError if there is none.
+    """
+    times = prepared.costs.time_on(GPU_KINDS)
+    somewhere = ~np.isnan(times).all(axis=0)
+    known = [kind for kind, row in zip(GPU_KINDS, times, strict=True) if not np.isnan(row[somewhere]).any()]
+    if not somewhere.any() or not known:
+        raise CostError("no kind of GPU has times of its ops", where=prepared.graph.name, allowed=", ".join(GPU_KINDS))
+    return known
 
 
 def _drawn_bandwidth(count: int, rng: np.random.Generator) -> NDArray[np.float64]:

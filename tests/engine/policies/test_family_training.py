@@ -93,7 +93,9 @@ def test_no_drawn_network_is_like_the_family_that_is_left_out() -> None:
     for family, like in LIKE_A_FAMILY.items():
         assert set(shapes_without(family)) == set(SHAPES) - set(like)
         settings = make_training_settings({"drawn": 1, "drawn_without": family})
-        assert DrawnPool(settings, [], 0, lambda _: pytest.fail("drawn"), lambda: False).shapes == shapes_without(family)
+        assert DrawnPool(settings, [], 0, lambda _: pytest.fail("drawn"), lambda: False).shapes == shapes_without(
+            family
+        )
 
 
 def test_the_same_seed_gives_the_same_file(
