@@ -22,7 +22,7 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.placers.memory import PLACETO, ProblemSize, require_memory
 from engine.placeto.settings import make_settings as make_placeto_settings
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
-from engine.policies.checkpoint import learned_in
+from engine.policies.checkpoint import STATE_VERSION, learned_in
 from engine.policies.course import train_policy
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
@@ -133,7 +133,7 @@ def _require_memory(request: TrainRequest) -> None:
 
 def training_identity(request: TrainRequest) -> str:
     """A digest of everything that the training depends on, engine and network included; a state fits only its own."""
-    digest = hashlib.sha256(f"{VERSION} {POLICY_VERSION}".encode())
+    digest = hashlib.sha256(f"{VERSION} {POLICY_VERSION} {STATE_VERSION}".encode())
     for graphs in (request.graphs, request.held_out):
         for prepared in graphs:
             for part in (prepared.graph, prepared.costs, prepared.grouping):

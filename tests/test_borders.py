@@ -137,6 +137,8 @@ def test_every_module_has_a_floor() -> None:
         (pickles, "engine.run.run", "from multiprocessing.connection import Connection"),
         (pickles, "engine.run.run", "import multiprocessing\nmultiprocessing.Pipe()"),
         (pickles, "engine.policies.team", "import pickle"),
+        (pickles, "engine.policies.team", "from torch import multiprocessing\nmultiprocessing.spawn(f)"),
+        (pickles, "engine.policies.processes", "import pickle\npickle.loads(received)"),
     ],
 )
 def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]], module: str, text: str) -> None:
@@ -155,7 +157,7 @@ def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]]
         (pickles, "engine.run.run", "import numpy\nnumpy.load('x', allow_pickle=False)"),
         (environment_reads, "client.placeto.remote.environment", "import os\nos.environ.get('PLACETO_TOKEN')"),
         (pickles, "webapp.temporary_files", "from multiprocessing.util import Finalize"),
-        (pickles, "engine.policies.team", "from multiprocessing.connection import wait"),
+        (pickles, "engine.policies.processes", "import pickle, sys\npickle.load(sys.stdin.buffer)"),
     ],
 )
 def test_no_rule_sees_a_breach_where_there_is_none(

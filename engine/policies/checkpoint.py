@@ -4,6 +4,8 @@ from engine.files.tensor_file import under, unpack_tensors
 from engine.policies.trained_policy import TrainedPolicy
 
 STATE = "the state of the training"
+STATE_VERSION = 2
+"""grows when an older state cannot be gone on from"""
 WEIGHTS = "weights."
 """prefix of the names of the network's weights"""
 

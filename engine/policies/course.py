@@ -6,7 +6,8 @@ Then measures it on graphs that it was not trained on, by comparing its passes w
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.proposals import proposals
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
+from engine.policies.team_plan import team_plan
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import ReportTraining, TrainingProblem, TrainingProgress
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
@@ -40,26 +42,40 @@ def train_policy(
 
     If `should_stop` ends the training, the policy has learned until then and has no held-out results. `keep` gets
     states to continue from with `checkpoint`; if the settings count steps, the result is the same as without a stop.
-    `learner_type` is another way to learn, for experiments.
+    `learner_type` is another way to learn, for experiments. Started by torchrun, the processes train one policy
+    together: the first reports and measures, the first of each host keeps states, and all return the policy.
     """
-    from engine.policies.learner import Learner  # torch takes seconds to load
+    from torch.distributed import get_node_local_rank, is_torchelastic_launched  # torch takes seconds to load
+
+    from engine.policies.learner import Learner
+    from engine.policies.processes import OwnProcesses, meet_by_torchrun
     from engine.policies.team import LearnerTeam
 
     make_learner = learner_type or Learner
     if not _counts_steps(settings):
         _rehearse(make_learner, problems, settings, should_stop)
+    plan, team = team_plan(problems, settings, seed, make_learner), None
+    learner: Learner | LearnerTeam
     with ExitStack() as stack:
-        learner: Learner | LearnerTeam
-        if settings.learners > 1:
-            learner = stack.enter_context(LearnerTeam(problems, settings, seed, should_stop, make_learner))
+        if is_torchelastic_launched():
+            learner = team = LearnerTeam(plan, partial(meet_by_torchrun, plan), should_stop, checkpoint)
+            keep = keep if get_node_local_rank() == 0 else None
+            report_training = report_training if team.rank == 0 else _no_report
+        elif settings.learners > 1:
+            processes = stack.enter_context(closing(OwnProcesses(plan)))
+            learner = LearnerTeam(plan, processes.meet, should_stop, checkpoint, replaces=True)
         else:
             learner = make_learner(problems, settings, seed, should_stop)
-        if checkpoint is not None:
-            learner.restore(checkpoint)
-        _learn(learner, problems, settings, seed, report_training, should_stop, keep)
+            if checkpoint is not None:
+                learner.restore(checkpoint)
+        _learn(learner, problems, settings, seed, report_training, keep)
     policy = _learned(problems, settings, seed, learner)
-    rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
-    return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
+    if team is None or team.rank == 0:
+        rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.numbers.seconds, should_stop)
+        policy = dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
+    if team is None:
+        return policy
+    return TrainedPolicy.from_bytes(team.told_by_the_first(policy.to_bytes() if team.rank == 0 else b""), "the policy")
 
 
 def _learn(
@@ -68,22 +84,25 @@ def _learn(
     settings: PolicyTrainingSettings,
     seed: int,
     report_training: ReportTraining,
-    should_stop: ShouldStop,
     keep: Callable[[bytes], None] | None,
 ) -> None:
-    """Let `learner` learn until it is done or `should_stop`; its progress is reported, and its states are kept."""
+    """Let `learner` learn until it is done or stopped; its progress is reported, and its states are kept."""
     reported = kept = time.monotonic()
     until_kept = min(FIRST_STATE_SECONDS, settings.checkpoint_seconds)
-    while learner.done < 1.0 and not should_stop():
+    while learner.done < 1.0 and not learner.stopped:
         learner.step()
-        now = time.monotonic()
-        if now - reported >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
+        now, numbers = time.monotonic(), learner.numbers
+        if now - reported >= SECONDS_BETWEEN_SIGNS and numbers.stage != "done":
             reported = now
-            report_training(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
-        interrupted = should_stop()  # perhaps in the middle of a teacher's search, whose state is not worth saving
+            report_training(TrainingProgress(numbers.stage, numbers.done, numbers.seconds, numbers.mean_gap))
+        interrupted = learner.stopped  # perhaps in the middle of a teacher's search, whose state is not worth saving
         if keep is not None and not interrupted and now - kept >= until_kept:
             kept, until_kept = now, min(2 * until_kept, settings.checkpoint_seconds)
             keep(learner.state(_learned(problems, settings, seed, learner).texts()))
+
+
+def _no_report(progress: TrainingProgress) -> None:
+    """Report nothing."""
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
@@ -139,6 +158,7 @@ def _card(
     def distinct(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for name in names if name))
 
+    numbers = learner.numbers
     return PolicyCard(
         name="",
         engine_version=VERSION,
@@ -146,13 +166,13 @@ def _card(
         families=(),
         graphs=distinct([problem.name for problem in problems]),
         clusters=distinct([problem.cluster_name for problem in problems]),
-        imitation_steps=learner.imitation_steps,
-        episodes=learner.episodes,
-        evaluations=learner.evaluations,
-        seconds=learner.seconds,
-        drawn=learner.drawn,
+        imitation_steps=numbers.imitation_steps,
+        episodes=numbers.episodes,
+        evaluations=numbers.evaluations,
+        seconds=numbers.seconds,
+        drawn=numbers.drawn,
         training=dataclasses.asdict(settings),
-        ranges=learner.ranges,
+        ranges=numbers.ranges,
     )
 
 

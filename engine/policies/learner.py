@@ -32,6 +32,7 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.torch_threads import torch_threads
 from engine.policies.checkpoint import STATE
 from engine.policies.drawn.pool import DrawnPool
+from engine.policies.learner_numbers import LearnerNumbers
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
@@ -74,6 +75,16 @@ class Learner:
         self._stage_began = 0.0
         """seconds into the training when the present stage began"""
         self.stage = "teacher"
+
+    @property
+    def numbers(self) -> LearnerNumbers:
+        """How far the training is."""
+        return LearnerNumbers(*(getattr(self, name) for name in LearnerNumbers._fields))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._should_stop()
 
     @property
     def evaluations(self) -> int:

@@ -1,151 +1,89 @@
-"""Learners side by side: each in a process with its own share of the problems, their weights averaged.
+"""Learners side by side, each with its share of the problems, their weights averaged after each round.
 
-    graphs 0, n, 2n, …    ──▶ learner 0   ─┐
-    graphs 1, n+1, …      ──▶ learner 1   ─┼─ after each round: the mean of weights and of Adam's moments ──▶ all
-    …                                      ─┘
+    learner 0 ─┐
+    learner 1 ─┼─ the mean of weights and of Adam's moments ──▶ all
+    …          ─┘
 
-Each is a training of its own otherwise, with its own random numbers; with a budget counted in steps the result depends
-on no clock. They are processes, not threads: a training step is a thousand short calls, between which threads would
-wait for Python's lock. Loads torch.
+A learner is a training of its own otherwise, with its own random numbers. The learners are spread over the processes of
+a meeting, and each process knows all of them after a round. So with a budget counted in steps the weights depend on the
+seed and the number of learners, not on the processes, and any of these can go on when others are gone. They are
+processes, not threads: a training step is a thousand short calls, between which threads would wait for Python's lock.
+Loads torch.
 
 Source: Stich: Local SGD converges fast and communicates little, ICLR 2019.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
-from itertools import chain
-from multiprocessing.connection import Connection, wait
-from statistics import fmean
-from types import TracebackType
-from typing import Self, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import errors
+from engine.errors import PlacetoError
 from engine.events import Json, ShouldStop
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.policies.checkpoint import STATE, WEIGHTS
 from engine.policies.learner import Learner, placeto_settings_of
-from engine.policies.member import LearnedArrays, LearnerNumbers
-from engine.policies.member_process import MemberProcess
-from engine.policies.settings import PolicyTrainingSettings
-from engine.policies.training_problem import STAGES, TrainingProblem
-from engine.policies.traits import Ranges, widened
+from engine.policies.learner_numbers import LearnerNumbers, numbers_together
+from engine.policies.meeting import LostLearnerError, Meeting
+from engine.policies.team_plan import TeamPlan, seed_of_member
+from engine.policies.training_problem import STAGES
 
-SECONDS_BETWEEN_LOOKS = 0.25
-"""at `should_stop`, which the calling process alone asks"""
+ROUND_STEPS = 16
+"""of each learner between two averages, once there is something to average"""
+LEARNED = (WEIGHTS, "optimiser.")
+"""prefixes of the arrays that are averaged"""
 MEMBER = "member."
 
 
 class LearnerTeam:
-    """One training by `settings.learners` learners. To be used as a `Learner`, in a `with` statement that ends them."""
+    """One training by several learners: to be used as a `Learner`, in each of its processes."""
 
     def __init__(
         self,
-        problems: Sequence[TrainingProblem],
-        settings: PolicyTrainingSettings,
-        seed: int,
+        plan: TeamPlan,
+        meet: Callable[[], Meeting],
         should_stop: ShouldStop,
-        learner_type: type[Learner] = Learner,
+        checkpoint: bytes | None = None,
+        *,
+        replaces: bool = False,
     ) -> None:
-        """`learner_type` must be importable by its name."""
-        count = min(settings.learners, len(problems))
-        own = settings_of_member(settings, count)
-        self.placeto_settings = placeto_settings_of(own)
-        self._should_stop = should_stop
-        self._members: list[MemberProcess] = []
-        with ExitStack() as stack:
-            stack.callback(self.end)
-            for number, share in enumerate(shares_of(problems, count)):
-                self._members.append(MemberProcess(share, own, seed_of_member(seed, number), learner_type))
-            for member in self._members:
-                member.take_answer()
-            stack.pop_all()
-        self._learned = self._members[0].answer.learned
-        """what all go on from"""
+        """Begin, or continue from the latest `checkpoint` that one of the processes has.
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """End all processes; the team can only be asked for numbers and weights then."""
-        for member in self._members:
-            member.end()
+        `replaces`: whether `meet` may be called again after a loss, to go on with another process.
+        """
+        self.placeto_settings = placeto_settings_of(plan.settings)
+        self.stopped = False
+        """whether the processes have agreed to stop"""
+        self._plan, self._meet, self._asked_to_stop, self._replaces = plan, meet, should_stop, replaces
+        self._form(checkpoint or b"")
 
     @property
-    def _numbers(self) -> list[LearnerNumbers]:
-        return [member.answer.numbers for member in self._members]
-
-    @property
-    def evaluations(self) -> int:
-        """Simulated placements, those of the teachers included."""
-        return sum(numbers.evaluations for numbers in self._numbers)
-
-    @property
-    def drawn(self) -> int:
-        """Problems drawn at random that took part so far."""
-        return sum(numbers.drawn for numbers in self._numbers)
-
-    @property
-    def imitation_steps(self) -> int:
-        return sum(numbers.imitation_steps for numbers in self._numbers)
-
-    @property
-    def episodes(self) -> int:
-        return sum(numbers.episodes for numbers in self._numbers)
-
-    @property
-    def ranges(self) -> Ranges:
-        """Of the traits of all problems so far."""
-        found: Ranges = {}
-        for numbers in self._numbers:
-            for end in (0, 1):
-                found = widened(found, {name: ends[end] for name, ends in numbers.ranges.items()})
-        return found
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the training began, earlier calls included."""
-        return max(numbers.seconds for numbers in self._numbers)
-
-    @property
-    def stage(self) -> str:
-        """That of the learner that is furthest behind."""
-        order = (*STAGES[:3], "done")
-        return min((numbers.stage for numbers in self._numbers), key=order.index)
+    def numbers(self) -> LearnerNumbers:
+        """How far the learners are together."""
+        return numbers_together([_numbers_in(texts) for _, texts in self._states])
 
     @property
     def done(self) -> float:
-        """The share of the training that is done, from 0 to 1, by the learner that is furthest behind."""
-        return min(numbers.done for numbers in self._numbers)
-
-    @property
-    def mean_gap(self) -> float | None:
-        """As `Learner.mean_gap`, over the learners that have one."""
-        gaps = [numbers.mean_gap for numbers in self._numbers if numbers.mean_gap is not None]
-        return fmean(gaps) if gaps else None
+        """As of `LearnerNumbers`."""
+        return self.numbers.done
 
     def step(self) -> None:
-        """One round: some steps of each learner, all at the same time, then one average."""
-        if self._should_stop():
+        """One round: some steps of each learner, all at the same time, then one average.
+
+        If a process is lost, all go on from the round before with another one in its place. Raises LostLearnerError
+        where none can take its place, or if one is lost in the same round again.
+        """
+        if self.stopped:
             return
-        for member in self._members:
-            member.work(self._learned)
-        working, stops = {member.pipe: member for member in self._members}, False
-        while working:
-            for pipe in wait(list(working), SECONDS_BETWEEN_LOOKS):
-                working.pop(cast(Connection, pipe)).take_answer()
-            if working and not stops and self._should_stop():
-                stops = True
-                for member in working.values():
-                    member.stop()
-        self._learned = _mean_of([member.answer.learned for member in self._members])
+        try:
+            self._round()
+        except LostLearnerError:
+            if not self._replaces:
+                raise
+            self._form(self.state())
+            self._round()
 
     def weights(self) -> dict[str, NDArray[np.generic]]:
         """The network's weights, which all learners have between two rounds."""
@@ -154,52 +92,105 @@ class LearnerTeam:
     def state(self, beside: Mapping[str, Json] | None = None) -> bytes:
         """As `Learner.state`."""
         arrays = {f"{WEIGHTS}{name}": array for name, array in self.weights().items()}
-        for member in self._members:
-            member.save(self._learned)
-        for number, member in enumerate(self._members):
-            state = member.take_answer().state
-            assert state is not None
-            arrays[f"{MEMBER}{number}"] = np.frombuffer(state, np.uint8)
-        return pack_tensors(arrays, beside or {})
+        arrays |= {f"{MEMBER}{number}": np.frombuffer(blob, np.uint8) for number, blob in enumerate(self._blobs)}
+        return pack_tensors(arrays, {**(beside or {}), "rounds": self._rounds})
 
-    def restore(self, state: bytes) -> None:
-        """Continue from `state`."""
-        arrays, _ = unpack_tensors(state, STATE)
-        for number, member in enumerate(self._members):
-            member.restore(arrays[f"{MEMBER}{number}"].tobytes())
-        for member in self._members:
-            member.take_answer()
-        self._learned = self._members[0].answer.learned
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._meeting.rank
+
+    def told_by_the_first(self, told: bytes) -> bytes:
+        """What the first process tells all others."""
+        return self._meeting.exchange(told, lambda: None)[0]
+
+    def _form(self, checkpoint: bytes) -> None:
+        """Meet, make new learners, and go on from the latest checkpoint."""
+        self._meeting, self._stops = self._meet(), False
+        plan = self._plan
+        self._learners = {
+            number: plan.learner_type(share, plan.settings, seed_of_member(plan.seed, number), self._should_stop)
+            for number, share in plan.of_process(self._meeting.rank, self._meeting.size).shares.items()
+        }
+        """those in this process"""
+        latest = max(self._meeting.exchange(checkpoint, self._should_stop), key=_rounds_in)
+        self._rounds = max(0, _rounds_in(latest))
+        if latest:
+            members = unpack_tensors(latest, STATE)[0]
+            for number, learner in self._learners.items():
+                learner.restore(members[f"{MEMBER}{number}"].tobytes())
+        self._share()
+
+    def _round(self) -> None:
+        error: PlacetoError | None = None
+        try:
+            for learner in self._learners.values():
+                self._work(learner)
+        except LostLearnerError:
+            raise
+        except PlacetoError as caught:
+            error = caught
+        self._share(error)
+        self._rounds += 1
+
+    def _work(self, learner: Learner) -> None:
+        for _ in range(1 if learner.stage == STAGES[0] else ROUND_STEPS):
+            if self._should_stop() or learner.done >= 1.0:
+                return
+            learner.step()
+
+    def _share(self, error: PlacetoError | None = None) -> None:
+        """Tell all processes of this one's learners, hear of theirs, and go on from the mean.
+
+        Raises the error that one of them had.
+        """
+        own = {str(number): np.frombuffer(_state_of(learner), np.uint8) for number, learner in self._learners.items()}
+        texts: dict[str, Json] = {"stops": self._should_stop()}
+        if error is not None:
+            texts["error"] = [type(error).__name__, dict[str, Json](error.facts())]
+        blobs: dict[int, bytes] = {}
+        for each in self._meeting.exchange(pack_tensors(own, texts), self._should_stop):
+            arrays, told = unpack_tensors(each, STATE)
+            if "error" in told:
+                name, facts = cast(tuple[str, dict[str, str]], told["error"])
+                raise getattr(errors, name)(**facts)
+            self.stopped = self.stopped or bool(told["stops"])
+            blobs |= {int(number): array.tobytes() for number, array in arrays.items()}
+        self._blobs = [blobs[number] for number in sorted(blobs)]
+        """the state of each learner, before the mean"""
+        self._states = [unpack_tensors(blob, STATE) for blob in self._blobs]
+        self._learned = _mean_of([arrays for arrays, _ in self._states])
+        for learner in self._learners.values():
+            learner.take(self._learned)
+
+    def _should_stop(self) -> bool:
+        """Whether the round shall end at once, because this process or another one was asked to."""
+        if not self._stops and self._asked_to_stop():
+            self._stops = True
+            self._meeting.ask_to_stop()
+        self._stops = self._stops or self._meeting.is_stop_asked()
+        return self._stops
 
 
-def shares_of(problems: Sequence[TrainingProblem], count: int) -> list[list[TrainingProblem]]:
-    """[count] the problems of each learner: a graph on all of its clusters, or with fewer graphs single problems.
-
-    So each learns on every cluster, and a graph is in the memory of one process.
-    """
-    of_graph: dict[int, list[TrainingProblem]] = {}
-    for training in problems:
-        of_graph.setdefault(id(training.problem.graph), []).append(training)
-    parts = [*of_graph.values()] if len(of_graph) >= count else [[training] for training in problems]
-    return [list(chain.from_iterable(parts[number::count])) for number in range(count)]
+def _state_of(learner: Learner) -> bytes:
+    """The learner's state, with its numbers beside it."""
+    return learner.state({"numbers": cast(Json, learner.numbers._asdict())})
 
 
-def settings_of_member(settings: PolicyTrainingSettings, count: int) -> PolicyTrainingSettings:
-    """The settings of one of `count` learners, who share what is counted; seconds pass for all alike."""
-    shared = ("imitation_steps", "reinforcement_batches", "drawn")
-    changes = {name: -(-getattr(settings, name) // count) for name in shared}
-    return replace(settings, learners=1, **changes)
+def _numbers_in(texts: Mapping[str, Json]) -> LearnerNumbers:
+    return LearnerNumbers(**cast(dict[str, Any], texts["numbers"]))
 
 
-def seed_of_member(seed: int, number: int) -> int:
-    """The seed of a learner: the first has that of the training, so that a team of one is the training itself."""
-    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+def _rounds_in(checkpoint: bytes) -> int:
+    """The rounds before a state of the team; -1 for none."""
+    return cast(int, unpack_tensors(checkpoint, STATE)[1]["rounds"]) if checkpoint else -1
 
 
-def _mean_of(found: Sequence[LearnedArrays]) -> dict[str, NDArray[np.generic]]:
-    """The mean of each array that all of `found` have: an optimiser has no moments before its first step."""
+def _mean_of(found: Sequence[Mapping[str, NDArray[np.generic]]]) -> dict[str, NDArray[np.generic]]:
+    """The mean of what all of `found` have learned: an optimiser has no moments before its first step."""
     common = set.intersection(*(set(arrays) for arrays in found))
-    return {name: _mean([arrays[name] for arrays in found]) for name in sorted(common)}
+    learned = sorted(name for name in common if name.startswith(LEARNED))
+    return {name: _mean([arrays[name] for arrays in found]) for name in learned}
 
 
 def _mean(arrays: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:

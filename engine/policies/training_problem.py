@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from engine.events import Json
 from engine.policies.card import HeldOut
-from engine.problem import PlacementProblem
+from engine.problem import Budget, PlacementProblem, RunContext
+from engine.problem.ledger import Clock
 
 STAGES = ("teacher", "imitation", "reinforcement", "held_out")
 """the stages of a training, in order"""
@@ -21,6 +22,18 @@ class TrainingProblem:
     cluster_name: str
     """the cluster's shorthand or another name"""
     problem: PlacementProblem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process: without the simulator, which is made anew there."""
+        problem = self.problem
+        parts = (problem.graph, problem.costs, problem.grouping, problem.cluster, problem.allowed)
+        return _remade, (self.name, self.cluster_name, parts, problem.ledger.clock)
+
+
+def _remade(name: str, cluster_name: str, parts: tuple[Any, ...], clock: Clock) -> TrainingProblem:
+    graph, costs, grouping, cluster, allowed = parts
+    context = RunContext.of(Budget(1), clock=clock)
+    return TrainingProblem(name, cluster_name, PlacementProblem(graph, costs, grouping, cluster, allowed, context))
 
 
 @dataclass(frozen=True, slots=True)

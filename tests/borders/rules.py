@@ -83,15 +83,16 @@ PICKLES = (
     "torch.load",
     "torch.save",
     "multiprocessing",
+    "torch.multiprocessing",
 )
 """what would run code from a file or a message; the pipes and queues of multiprocessing pickle what is sent"""
 
 NO_PICKLES = ("multiprocessing.util",)
 """what of those modules pickles nothing"""
 
-PIPES_OF_A_TRAINING = ("engine.policies.member", "engine.policies.member_process", "engine.policies.team")
-"""The learners of one training, a parent and its children, talk in pickles over pipes without a name. What comes from a
-file, an upload, the database or a broker is no pickle."""
+PARENT_OF_LEARNERS = "engine.policies.processes"
+"""A child of a training reads its plan as a pickle from its standard input, a pipe without a name in which its parent
+alone writes. What comes from a file, an upload, the database, a broker or another host is no pickle."""
 
 
 @cache
@@ -157,7 +158,7 @@ def environment_reads(source: PythonSource) -> Iterator[str]:
 def pickles(source: PythonSource) -> Iterator[str]:
     """Every way to a pickle."""
     for reach in [*source.attributes(), *source.imports()]:
-        if reach.name.startswith("multiprocessing") and source.module in PIPES_OF_A_TRAINING:
+        if reach.name in ("pickle", "pickle.load", "pickle.dump") and source.module == PARENT_OF_LEARNERS:
             continue
         if reach.name.startswith(NO_PICKLES):
             continue

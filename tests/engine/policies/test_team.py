@@ -1,4 +1,4 @@
-"""Learners side by side: their shares, the mean of what they have learned, going on from a state, stops and errors."""
+"""Learners side by side: their shares, the mean of what they have learned, going on from a state, stops and losses."""
 
 import os
 import signal
@@ -6,17 +6,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine import api
-from engine.events import Json
+from engine.events import Json, ShouldStop
 from engine.policies.learner import Learner
+from engine.policies.meeting import LostLearnerError
+from engine.policies.processes import OwnProcesses
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.policies.team import LearnerTeam, seed_of_member, settings_of_member, shares_of
+from engine.policies.team import LearnerTeam
+from engine.policies.team_plan import seed_of_member, settings_of_member, shares_of, team_plan
 from engine.policies.training_problem import TrainingProblem
 from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_problem
@@ -36,6 +39,20 @@ def settings(learners: int, **changes: Json) -> PolicyTrainingSettings:
     return make_training_settings({**counted, "learners": learners, **changes})
 
 
+@contextmanager
+def team_of(
+    own: PolicyTrainingSettings,
+    learner_type: type[Learner] = Learner,
+    should_stop: ShouldStop = lambda: False,
+    checkpoint: bytes | None = None,
+    trained: list[TrainingProblem] | None = None,
+) -> Iterator[LearnerTeam]:
+    """A team of this process and its children."""
+    plan = team_plan(trained or problems(), own, 5, learner_type)
+    with closing(OwnProcesses(plan)) as processes:
+        yield LearnerTeam(plan, processes.meet, should_stop, checkpoint, replaces=True)
+
+
 class FailingLearner(Learner):
     """Fails with its first step."""
 
@@ -44,17 +61,12 @@ class FailingLearner(Learner):
 
 
 class KilledLearner(Learner):
-    """Its process is killed in its first step."""
+    """A child is killed in its first step."""
 
     def step(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class CrashingLearner(Learner):
-    """Its process ends in its first step."""
-
-    def step(self) -> None:
-        os._exit(7)
+        if "engine.policies.processes" in " ".join(sys.orig_argv):
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().step()
 
 
 class SlowLearner(Learner):
@@ -66,7 +78,7 @@ class SlowLearner(Learner):
 
 
 def ended(team: LearnerTeam | Learner) -> LearnerTeam | Learner:
-    while team.done < 1.0:
+    while team.done < 1.0 and not team.stopped:
         team.step()
     return team
 
@@ -78,45 +90,53 @@ def assert_same_weights(one: LearnerTeam | Learner, other: LearnerTeam | Learner
 
 def test_a_team_of_one_is_the_training_itself() -> None:
     alone = ended(Learner(problems(), settings(1, **DRAWN), 5, lambda: False))
-    with LearnerTeam(problems(), settings(1, **DRAWN), 5, lambda: False) as team:
+    with team_of(settings(1, **DRAWN)) as team:
         ended(team)
     assert_same_weights(alone, team)
-    for name in ("evaluations", "drawn", "imitation_steps", "episodes", "ranges", "mean_gap", "stage"):
-        assert getattr(alone, name) == getattr(team, name), name
+    assert alone.numbers._replace(seconds=0.0) == team.numbers._replace(seconds=0.0)
 
 
 def test_two_learners_share_what_is_counted_and_a_state_goes_on_as_if_there_was_no_stop() -> None:
     own = settings(2, **DRAWN)
-    with LearnerTeam(problems(), own, 5, lambda: False) as whole:
+    with team_of(own) as whole:
         states = []
         while whole.done < 1.0:
             states.append(whole.state())
             whole.step()
-    assert whole.imitation_steps == 6 and whole.episodes == 4 * 40 and whole.stage == "done"
+    assert (whole.numbers.imitation_steps, whole.numbers.episodes, whole.numbers.stage) == (6, 4 * 40, "done")
     assert len({*states}) == len(states) > 3
-    for state in (states[1], states[-1]):
-        with LearnerTeam(problems(), own, 5, lambda: False) as again:
-            again.restore(state)
-            ended(again)
-        assert_same_weights(whole, again)
-        assert (again.evaluations, again.drawn) == (whole.evaluations, whole.drawn)
+    with team_of(own, checkpoint=states[-2]) as again:
+        ended(again)
+    assert_same_weights(whole, again)
+    assert again.numbers._replace(seconds=0.0) == whole.numbers._replace(seconds=0.0)
     alone = ended(Learner(problems(), settings(1, **DRAWN), 5, lambda: False))
     assert any(not np.array_equal(array, alone.weights()[name]) for name, array in whole.weights().items())
 
 
-def test_after_a_round_all_have_the_mean_of_what_each_has_learned() -> None:
-    with LearnerTeam(problems(), settings(2), 5, lambda: False) as team:
-        while team.stage != "reinforcement":
+def test_a_killed_process_is_replaced_and_the_weights_are_those_of_a_training_without_a_loss() -> None:
+    with team_of(settings(2)) as whole:
+        ended(whole)
+    with team_of(settings(2)) as team:
+        while team.numbers.stage != "reinforcement":
             team.step()
-        team.step()
-        one, other = (dict(member.answer.learned) for member in team._members)
+        before = children()
+        os.kill(max(before), signal.SIGKILL)
+        ended(team)
+        assert children() - before, "another process took its place"
+    assert_same_weights(whole, team)
+    assert whole.numbers._replace(seconds=0.0) == team.numbers._replace(seconds=0.0)
+
+
+def test_after_a_round_all_have_the_mean_of_what_each_has_learned() -> None:
+    with team_of(settings(2)) as team:
+        while team.numbers.stage != "reinforcement":
+            team.step()
+        one, other = (arrays for arrays, _ in team._states)
         assert not np.array_equal(one["weights.own.weight"], other["weights.own.weight"])
         assert any(name.startswith("optimiser.") for name in one)
-        team.state()
-        for member in team._members:
-            for name, array in member.answer.learned.items():
-                mean = (one[name] + other[name]) / 2  # type: ignore[operator]  # they are numbers
-                np.testing.assert_allclose(np.asarray(array, float), mean, rtol=1e-6, atol=1e-12)
+        for name, array in team._learners[0].learned().items():
+            mean = (one[name] + other[name]) / 2  # type: ignore[operator]  # they are numbers
+            np.testing.assert_allclose(np.asarray(array, float), mean, rtol=1e-6, atol=1e-12)
 
 
 def test_a_graph_goes_to_one_learner_with_all_its_clusters_where_there_are_enough_graphs() -> None:
@@ -138,46 +158,45 @@ def test_shares_are_rounded_up_and_seeds_differ() -> None:
     assert seed_of_member(7, 0) == 7
 
 
-def test_there_are_no_more_learners_than_problems() -> None:
-    with LearnerTeam(problems(2), settings(5), 5, lambda: False) as team:
-        ended(team)
-        assert len(team._members) == 2
-    assert team.done == 1.0 and team.imitation_steps == 6
+def test_there_are_no_more_learners_than_problems_and_a_process_may_have_several() -> None:
+    plan = team_plan(problems(2), settings(5), 5, Learner)
+    assert plan.count == 2 and [*map(len, plan.shares.values())] == [1, 1]
+    three = team_plan(problems(3), settings(3), 5, Learner)
+    assert [[*three.of_process(rank, 2).shares] for rank in range(2)] == [[0, 2], [1]]
 
 
 def test_a_stop_that_was_asked_for_before_a_round_begins_none() -> None:
-    with LearnerTeam(problems(), settings(2), 5, lambda: True) as team:
+    with team_of(settings(2), should_stop=lambda: True) as team:
         team.step()
-    assert team.episodes == team.imitation_steps == 0 and team.done == 0.0
+    assert team.stopped and team.numbers.episodes == team.numbers.imitation_steps == 0 and team.done == 0.0
 
 
 def test_a_stop_reaches_learners_in_the_middle_of_a_step() -> None:
-    asked = iter([False])
-    with LearnerTeam(problems(), settings(2), 5, lambda: next(asked, True), SlowLearner) as team:
+    began = time.monotonic()
+    asked_at = float("inf")
+
+    def should_stop() -> bool:
+        return time.monotonic() > asked_at
+
+    with team_of(settings(2), SlowLearner, should_stop) as team:
+        asked_at = time.monotonic() + 0.5
         team.step()
-        team.state()  # they answer as before
-    assert team.done == 0.0
+    assert team.stopped and team.done == 0.0 and time.monotonic() > began
 
 
 def test_a_typed_error_of_a_learner_reaches_the_caller_and_all_processes_end() -> None:
-    with left_processes() as left, LearnerTeam(problems(), settings(2), 5, lambda: False, FailingLearner) as team:
+    with left_processes() as left, team_of(settings(2), FailingLearner) as team:
         with pytest.raises(api.SettingsError, match="diverged") as caught:
             team.step()
         assert str(caught.value) == "learning_rate: diverged; allowed: less" and caught.value.where == "learning_rate"
     assert left == []
 
 
-@pytest.mark.parametrize(
-    ("learner_type", "error_type", "words"),
-    [(KilledLearner, api.ChildKilledError, "was killed"), (CrashingLearner, api.ChildError, "status 7")],
-)
-def test_the_end_of_a_learners_process_is_reported_as_what_it_was(
-    learner_type: type[Learner], error_type: type[api.ChildError], words: str
-) -> None:
+def test_a_process_that_is_lost_twice_in_one_round_ends_the_training() -> None:
     with (
         left_processes() as left,
-        LearnerTeam(problems(), settings(2), 5, lambda: False, learner_type) as team,
-        pytest.raises(error_type, match=words),
+        team_of(settings(2), KilledLearner) as team,
+        pytest.raises(LostLearnerError, match="a learner of the training is gone"),
     ):
         team.step()
     assert left == []
@@ -186,8 +205,8 @@ def test_the_end_of_a_learners_process_is_reported_as_what_it_was(
 PARENT = """
 from pathlib import Path
 import os, time
-from tests.engine.policies.test_team import LearnerTeam, SlowLearner, children, problems, settings
-with LearnerTeam(problems(), settings(2), 5, lambda: False, SlowLearner) as team:
+from tests.engine.policies.test_team import SlowLearner, children, settings, team_of
+with team_of(settings(2), SlowLearner) as team:
     print(*children(), flush=True)
     team.step()
 """
@@ -197,11 +216,11 @@ def test_learners_end_with_the_process_that_trains() -> None:
     command = [sys.executable, "-c", PARENT]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as parent:
         assert parent.stdout is not None
-        learners = [int(number) for number in parent.stdout.readline().split()]
-        assert len(learners) == 2 and all(command_line(learner) for learner in learners)
+        [learner] = [int(number) for number in parent.stdout.readline().split()]
+        assert command_line(learner)
         parent.kill()
     deadline = time.monotonic() + 30
-    while any(command_line(learner) for learner in learners):
+    while command_line(learner):
         assert time.monotonic() < deadline, "a learner goes on"
         time.sleep(0.05)
 
