@@ -66,6 +66,7 @@ def record_case(case: Mapping[str, Any], tell: Tell) -> None:
     `case` has library and architecture, `no_split` as `placeto.record` takes it, `cache`, and for transformers type,
     changes and whether its layers take tokens `one_by_one`.
     """
+    gc.disable()  # it would take a third of the time; a child ends soon
     batch: int | None = None
     for mode in MODES:
         clock = _Clock(mode, tell)
