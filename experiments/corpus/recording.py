@@ -18,12 +18,12 @@ from engine.errors import PlacetoError
 from engine.formats import reading
 from engine.prepared import PreparedGraph
 from experiments.architectures import keras_models, language, vision
-from experiments.architectures.forked import Tell
+from experiments.architectures.forked import ROW, START, STEP, Tell
 from experiments.architectures.loss import loss_of
 from experiments.children_here import children_here
 from experiments.corpus.cached import MODES, TRAINING, path_in
 from experiments.corpus.prepared_facts import facts_of, keep
-from experiments.corpus.recording_words import BUILD, GROUP, MODE, RECORD, ROW, SIZE, START, STEP
+from experiments.corpus.recording_words import BUILD, GROUP, MODE, RECORD, SIZE
 
 MOST_BYTES = 20e9
 """of memory that a training step takes, by the rule for the batch"""
