@@ -18,10 +18,15 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from engine.errors import ChildError
 from experiments.folders import ROOT
 
 CLIENT = ROOT / "client"
-END, SENTENCE, PROCESSOR_SECONDS = "end", "sentence", "processor_seconds"
+STEP, ROW = "step", "row"
+"""keys of messages of children that tell each step as it begins, and a row"""
+START = "start"
+"""the step of a child that ended before it told one"""
+END, PROCESSOR_SECONDS = "end", "processor_seconds"
 """keys of the last message of a case"""
 ENVIRONMENT = ("KERAS_BACKEND=torch", "CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
 """for libraries that read their settings there alone: recordings need no device and one thread"""
@@ -62,7 +67,10 @@ class Forks:
         self._process.wait()
 
     def messages(self, case: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The messages of the child that works on `case`; the last one has `END`: None, or a sentence why it ended."""
+        """The messages of the child that works on `case`; the last one has `END`: None, or a sentence why it ended.
+
+        Raises ChildError where the warm process itself has ended.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps(case) + "\n")
         self._process.stdin.flush()
@@ -71,7 +79,15 @@ class Forks:
             yield message
             if END in message:
                 return
-        yield {END: "the warm process died", PROCESSOR_SECONDS: 0.0}
+        raise ChildError("the warm process has ended", where=self._arguments[0])
+
+
+def row_of_case(forks: Forks, case: Mapping[str, Any]) -> dict[str, Any]:
+    """The row that a child tells; `failed`, the step, and a `sentence` where it has ended before."""
+    step, row, sentence = START, None, None
+    for message in forks.messages(case):
+        step, row, sentence = message.get(STEP, step), message.get(ROW, row), message.get(END)
+    return row or {"failed": step, "sentence": sentence or "its child told nothing of it"}
 
 
 def serve(function: str, limits: ForkLimits) -> None:
@@ -140,7 +156,7 @@ def _pass_on(read: int, out: int, child: int, limits: ForkLimits) -> str | None:
 
 def _why(status: int, limits: ForkLimits) -> str | None:
     """Why a child ended before its work did; None where it did not."""
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return f"it takes more than {limits.processor_seconds} s of a processor"
     return None if status == 0 else "its process died"
 

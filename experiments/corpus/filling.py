@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.architectures.forked import END, PROCESSOR_SECONDS, ForkLimits, Forks
+from experiments.architectures.forked import END, PROCESSOR_SECONDS, ROW, START, STEP, ForkLimits, Forks
 from experiments.corpus.cached import MODES, path_in
 from experiments.corpus.choosing import LIST, SPLIT
 from experiments.corpus.lineage import family_of
-from experiments.corpus.recording_words import MODE, ONE_BY_ONE_KINDS, ROW, START, STEP
+from experiments.corpus.recording_words import MODE, ONE_BY_ONE_KINDS
 from experiments.grid import KeptResults, Measurement
 from experiments.pages import ReportLine
 
@@ -38,23 +38,26 @@ def fill(
     *,
     again: bool = False,
     processor_seconds: float = float("inf"),
+    work: str = RECORD_CASE,
+    limits: ForkLimits = LIMITS,
 ) -> None:
     """Record what `kept` and the cache lack of `cases`, until the children have taken `processor_seconds` together.
 
-    `again` also records what failed before.
+    `again` also records what failed before; `work` is the function of a child, as `Forks` takes it.
     """
     missing = [case for case in cases if _missing(kept, case, cache, again)]
     if not missing:
         return
     used = 0.0
-    with Forks(RECORD_CASE, LIMITS) as forks:
+    with Forks(work, limits) as forks:
         for number, case in enumerate(missing, 1):
             if used >= processor_seconds:
                 report(f"{len(missing) - number + 1} architectures are left for a further call")
                 return
             rows, end = rows_of(forks, _with_options(case, cache))
+            version = importlib.metadata.version(case["library"])
             for mode, row in rows.items():
-                kept.add(key_of(case["library"], case["architecture"], mode), row)
+                kept.add(key_of(case["library"], case["architecture"], mode), {"version": version, **row})
             used += end[PROCESSOR_SECONDS]
             words = ", ".join(_words(mode, row) for mode, row in rows.items())
             name = f"{case['library']} {case['architecture']}"
@@ -76,8 +79,7 @@ def rows_of(forks: Forks, case: Mapping[str, Any]) -> tuple[dict[str, dict[str, 
     for mode in MODES:
         if mode not in rows:
             rows[mode] = {"failed": at.get(mode, START), "sentence": end[END] or "its child told nothing of it"}
-    version = _version(case["library"])
-    return {mode: rows[mode] | {"version": version} for mode in MODES}, end
+    return rows, end
 
 
 def _missing(kept: KeptResults, case: Mapping[str, Any], cache: Path, again: bool) -> bool:
@@ -98,10 +100,6 @@ def _with_options(case: Mapping[str, Any], cache: Path) -> dict[str, Any]:
     return {**case, "cache": str(cache), "no_split": no_split, "one_by_one": kind in ONE_BY_ONE_KINDS}
 
 
-def _version(library: str) -> str:
-    return importlib.metadata.version(library)
-
-
 def _words(mode: str, row: Mapping[str, Any]) -> str:
     if "failed" in row:
         return f"{mode} {row['failed']}: {row['sentence'][:120]}"
@@ -114,4 +112,5 @@ def rows_kept(kept: KeptResults, cases: Sequence[Mapping[str, Any]]) -> Iterator
         for mode in MODES:
             key = key_of(case["library"], case["architecture"], mode)
             if key in kept:
-                yield dict(key) | kept[key]
+                blocks = {"blocks": case["blocks"]} if "blocks" in case else {}
+                yield dict(key) | blocks | kept[key]
