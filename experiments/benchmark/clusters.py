@@ -11,7 +11,7 @@ from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
 
 TIGHT_SHARE = 0.95
-"""of what the step takes on one device: a tight device's memory"""
+"""of what a step takes on one device: a tight device's memory, whatever the objective"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class BenchmarkCluster:
     shorthand: str
     words: str
     tight: bool = False
-    """whether the devices' memory is so small, for each graph, that the graph just does not fit on one of them"""
+    """whether the devices' memory is so small, for each graph, that a step just does not fit on one of them"""
 
     @property
     def cluster(self) -> Cluster:
@@ -40,7 +40,7 @@ BENCHMARK_CLUSTERS = {
 
 
 def with_tight_memory(problem: PlacementProblem) -> PlacementProblem:
-    """The same problem on devices with `TIGHT_SHARE` of the least memory in which one of them can hold all groups."""
+    """The problem of a step on devices with `TIGHT_SHARE` of the least memory in which one of them holds all groups."""
     peaks = problem.simulator.evaluate(one_device_placements(problem)).peak_bytes
     memory_bytes = max(1, int(TIGHT_SHARE * int(np.max(peaks, axis=1).min())))
     devices = tuple(

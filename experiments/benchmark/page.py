@@ -13,6 +13,8 @@ from experiments.benchmark.sample import SIZES
 from experiments.benchmark.scores import (
     ALL,
     DIMENSIONS,
+    LEVEL,
+    AheadOfAuto,
     StratumScore,
     ahead_of_auto,
     by_graph,
@@ -127,24 +129,33 @@ def _verdict(found: Collected, kind: str, labels: Mapping[str, str]) -> str:
     values = found.values(kind)
     if AUTO not in values:
         return "Auto was not run."
-    ahead = ahead_of_auto(values, found.best_us)
+    every = ahead_of_auto(values, found.best_us)
+    ahead = [one for one in every if not one.is_level]
     strata = sum(map(len, strata_of(values[AUTO]).values()))
+    level = (
+        f" It is behind by up to {LEVEL:.1%} in {len(every) - len(ahead)} pairs of stratum and method, which counts as"
+    )
+    level = f"{level} level." if len(every) > len(ahead) else ""
     if not ahead:
-        return f"**Auto is at or ahead of every method in the mean of each of {strata} strata.**"
-    surely = sum(one.surely for one in ahead)
+        return f"**Auto is at or ahead of every method in the mean of each of {strata} strata.**{level}"
+    behind, surely = (len({(one.dimension, one.stratum) for one in some}) for some in (ahead, _surely(ahead)))
     lines = [
-        f"**Auto is behind a method in the mean in {len({(one.dimension, one.stratum) for one in ahead})} of {strata} "
-        f"strata, surely in {len({(one.dimension, one.stratum) for one in ahead if one.surely})}** "
-        f"({len(ahead)} pairs of stratum and method, {surely} of them surely). On the same problems, in points of the "
-        "gap:",
+        f"**Auto is behind a method in the mean of {behind} of {strata} strata, surely in {surely}.**{level}",
+        "Points of the gap on the problems that both answer:",
         "",
     ]
-    for one in ahead:
-        behind = (
-            one.behind.as_percent(2) if math.isfinite(one.behind.mean) else "it misses a problem that the other answers"
-        )
-        lines.append(f"- {one.dimension} {one.stratum}, {labels[one.method]}: {behind}".replace(f"{ALL} {ALL}", ALL))
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_exception(one, labels) for one in ahead)])
+
+
+def _surely(ahead: Sequence[AheadOfAuto]) -> list[AheadOfAuto]:
+    return [one for one in ahead if one.surely]
+
+
+def _exception(one: AheadOfAuto, labels: Mapping[str, str]) -> str:
+    stratum = ALL if one.dimension == ALL else f"{one.dimension} {one.stratum}"
+    if not math.isfinite(one.behind.mean):
+        return f"- {stratum}, {labels[one.method]}: auto misses a problem that it answers"
+    return f"- {stratum}, {labels[one.method]}: {one.behind.as_percent(2)}"
 
 
 def few_gaps(found: Collected) -> FewGaps:

@@ -55,10 +55,10 @@ class BenchmarkProblem:
         """The problem of placing `prepared`, its graph; with a budget of one evaluation."""
         row = BENCHMARK_CLUSTERS[self.cluster]
         problem = problem_of(prepared, row.cluster)
-        if self.objective == Objective.THROUGHPUT:
-            stream = Stream(MICRO_BATCHES, usual_pipeline(prepared.graph))
-            problem = dataclasses.replace(problem, stream=stream)
-        return with_tight_memory(problem) if row.tight else problem
+        problem = with_tight_memory(problem) if row.tight else problem
+        if self.objective == Objective.STEP_TIME:
+            return problem
+        return dataclasses.replace(problem, stream=Stream(MICRO_BATCHES, usual_pipeline(prepared.graph)))
 
     def facts_key(self) -> Measurement:
         """The key under which `facts_of` is kept."""

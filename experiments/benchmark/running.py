@@ -26,6 +26,8 @@ WARM_UP = Budget(10, 1.0)
 """of a method's first run in a process, whose seconds would otherwise go into loading compiled code"""
 WITHOUT_EVALUATIONS = ("milp",)
 """methods that spend their time on something else than evaluations, and so are compared in seconds alone"""
+DIGITS = 9
+"""of the times that are kept"""
 Improvement = tuple[int, float, float]
 """evaluations, seconds, and step time or period in µs"""
 
@@ -116,7 +118,7 @@ def carried_out(problem: PlacementProblem, method: BenchmarkMethod, budget: Budg
     row: dict[str, Any] = {
         "evaluations": ledger.used,
         "seconds": round(seconds, 4),
-        "found": [[number, round(at, 4), time_us] for number, at, time_us in improvements],
+        "found": [[number, round(at, 4), float(f"{time_us:.{DIGITS}g}")] for number, at, time_us in improvements],
         **said,
     }
     return MethodRun(run_problem, row)

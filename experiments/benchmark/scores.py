@@ -18,6 +18,8 @@ DIMENSIONS = ("kind", "size", "mode", "cluster", "objective")
 ALL = "all"
 EQUAL = 1e-6
 """relative difference up to which two values count as equal"""
+LEVEL = 1e-3
+"""points of the gap up to which auto counts as at another method"""
 Values: TypeAlias = Mapping[BenchmarkProblem, float | None]
 """the problems of a method that it did not refuse → its step time or period in µs, None where it is missing"""
 
@@ -48,8 +50,13 @@ class AheadOfAuto:
 
     @property
     def surely(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.behind.low > 0
+        """Whether the interval excludes what counts as level."""
+        return self.behind.low > LEVEL
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the mean is so small that auto counts as at the method."""
+        return self.behind.mean <= LEVEL
 
 
 def mean_of_seeds(found: Sequence[float | None]) -> float | None:
@@ -141,8 +148,8 @@ def ahead_of_auto(
     gaps = {method: gaps_of(of_method, best_us) for method, of_method in values.items()}
     for dimension, strata in strata_of(gaps.get(auto, {})).items():
         for stratum, problems in strata.items():
-            for method in gaps:
-                behind = auto_behind(gaps[auto], gaps[method], problems) if method != auto else None
+            for method in sorted(gaps.keys() - {auto}) if problems else ():
+                behind = auto_behind(gaps[auto], gaps[method], problems)
                 if behind is not None and behind.mean > EQUAL:
                     found.append(AheadOfAuto(dimension, stratum, method, behind))
     return found

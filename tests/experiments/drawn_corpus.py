@@ -14,7 +14,9 @@ from experiments.problems import regrouped
 KINDS = ("decoder", "convolutional")
 
 
-def listed_graph(name: str, *, mode: str = "inference", kind: str = KINDS[0], ops: int = 20, **more: object) -> CorpusGraph:
+def listed_graph(
+    name: str, *, mode: str = "inference", kind: str = KINDS[0], ops: int = 20, **more: object
+) -> CorpusGraph:
     """A row of the list."""
     row = {
         "library": "drawn",
