@@ -78,6 +78,12 @@ EXPERIMENTS = {
         scope="experiments.policies.controls.table:make_controls_scope",
     ),
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
+    "corpus": Experiment(
+        "experiments.corpus.table:run",
+        "an hour of one core",
+        scoped=True,
+        scope="experiments.corpus.table:make_corpus_scope",
+    ),
     "cluster_sizes": Experiment("experiments.cluster_sizes:run", "an hour of one core"),
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),

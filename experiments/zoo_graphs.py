@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine import VERSION, api
 from engine.files.whole_files import write_whole
+from engine.formats.reading import Groups
 from engine.graphs.grouping.levels import GROUPS_WITHOUT_LEVELS
 from engine.zoo.families.cache import RECIPE
 from experiments.pages import ReportLine
@@ -17,14 +18,17 @@ DIGITS = 12
 
 
 def prepared_zoo_graph(
-    name: str, report: ReportLine, settings: Mapping[str, api.Json] | None = None
+    name: str,
+    report: ReportLine,
+    settings: Mapping[str, api.Json] | None = None,
+    groups: Groups = GROUPS_WITHOUT_LEVELS,
 ) -> api.PreparedGraph:
-    """A graph of the zoo, built with these settings and costed."""
+    """A graph of the zoo, built with these settings, costed and grouped."""
     report(f"building and costing {name}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.pb"
         api.build(name, path, lambda *_: None, settings)
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), GROUPS_WITHOUT_LEVELS)
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits(), groups)
 
 
 def single_device_report(prepared: api.PreparedGraph, kind: str) -> dict[str, api.Json]:

@@ -25,7 +25,7 @@ def group_graph_digest(prepared: PreparedGraph) -> str:
     """
     grouping = prepared.grouping
     labels = [_digest("group", *row) for row in _shares_of_groups(prepared).tolist()]
-    sizes = _parts(grouping.edge_bytes.astype(np.float64)).tolist()
+    sizes = _parts(grouping.edge_bytes).tolist()
     edges = list(zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), map(str, sizes), strict=True))
     edges += [(source, target, "feedback") for source, target in grouping.feedback_edges.tolist()]
     for _ in range(ROUNDS):
@@ -48,11 +48,11 @@ def _shares_of_groups(prepared: PreparedGraph) -> NDArray[np.int64]:
     return np.stack([_parts(each) for each in sums], axis=1)
 
 
-def _parts(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _parts(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Shares of the sum in whole parts of `PARTS`; a half of the last digit never decides between equal graphs."""
     total = values.sum()
     shares = values / total if total else values
-    return np.rint(np.round(shares * PARTS, 6)).astype(np.int64)
+    return np.asarray(np.rint(np.round(shares * PARTS, 6)), dtype=np.int64)
 
 
 def _digest(*parts: object) -> str:

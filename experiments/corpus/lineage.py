@@ -32,7 +32,12 @@ class ArchitectureFamily:
 
     def has(self, architecture: str) -> bool:
         """Whether the architecture belongs to it."""
-        return any(re.fullmatch(pattern, architecture.lower()) for pattern in self.patterns)
+        return _compiled(self.patterns).fullmatch(architecture.lower()) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 def families_in(table: str) -> Iterator[ArchitectureFamily]:

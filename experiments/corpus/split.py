@@ -1,9 +1,9 @@
 """The side of the split on which a graph stands: by its architecture family, and near-duplicates once.
 
 Within each kind the families in the order of the SHA-256 of their names fill the test side up to a quarter, then
-development up to 15 %, then training. So every kind has families for tests. Families of the zoo are tests besides, since
-tables compare on its graphs; members of the engine's families keep the split that these have always had. The rule
-was written before any policy was trained on the corpus.
+development up to 15 %, then training. So every kind has families for tests. Families of the zoo are tests besides,
+since tables compare on its graphs; members of the engine's families keep the split that these have always had. The
+rule was written before any policy was trained on the corpus.
 """
 
 import hashlib

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from engine import VERSION
 from engine.events import Json
 from experiments.architectures.limited import CLIENT, limited_row
+from experiments.architectures.sentences import without_folders
 from experiments.folders import ROOT
 from experiments.grid import KeptResults, Measurement, of_any_code
 from experiments.keeping.code_state import DIGITS, meaning
@@ -108,14 +108,9 @@ def _failures(failed: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     lines = [("library", "architecture", "", "step", "what it says"), ("---",) * 5]
     for row in failed:
-        sentence = _without_folders(row["sentence"]).replace("|", "\\|")
+        sentence = without_folders(row["sentence"]).replace("|", "\\|")
         lines.append((row["library"], row["name"], row["mode"], row["failed"], sentence))
     return ["## Those that get none", "\n".join(map(table_line, lines))]
-
-
-def _without_folders(sentence: str) -> str:
-    """Files of libraries by their names alone."""
-    return re.sub(r"\((?:/[^/:\s]+)*/([^/:\s]+:\d+)\)", r"(\1)", sentence)
 
 
 def _unknown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
