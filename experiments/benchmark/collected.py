@@ -10,7 +10,7 @@ from experiments.benchmark.measuring import BenchmarkFiles, SeededProblem, budge
 from experiments.benchmark.problems import BenchmarkProblem
 from experiments.benchmark.running import BenchmarkMethod, best_within, in_seconds, run_key
 from experiments.benchmark.scope import BenchmarkScope
-from experiments.benchmark.scores import Values, mean_of_seeds
+from experiments.benchmark.scores import MethodValues, mean_of_seeds
 from experiments.keeping.lower_bounds import KnownBound
 from experiments.keeping.yardstick import BestKnown
 
@@ -79,7 +79,7 @@ class Collected:
         """The kinds of budgets that the scope has."""
         return [EVALUATIONS] * bool(self.scope.evaluations) + [SECONDS] * bool(self.scope.seconds)
 
-    def values(self, kind: str) -> dict[str, Values]:
+    def values(self, kind: str) -> dict[str, MethodValues]:
         """Method → its values at this kind of budget, of problems that it did not refuse; none without any value."""
         found: dict[str, dict[BenchmarkProblem, list[float | None]]] = {}
         for run in self.runs:

@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterable, Mapping
 
 from experiments.benchmark.problems import BenchmarkProblem
-from experiments.benchmark.scores import Values
+from experiments.benchmark.scores import MethodValues
 
 Points = list[tuple[float, float]]
 """(factor, share of problems within it), at each step"""
 
 
 def ratios(
-    values: Values, least: Mapping[BenchmarkProblem, float], problems: Iterable[BenchmarkProblem]
+    values: MethodValues, least: Mapping[BenchmarkProblem, float], problems: Iterable[BenchmarkProblem]
 ) -> list[float]:
     """The method's value over the least of any method, for each of its problems; infinite where it is missing."""
     chosen = [problem for problem in problems if problem in values and problem in least]

@@ -20,7 +20,7 @@ EQUAL = 1e-6
 """relative difference up to which two values count as equal"""
 LEVEL = 1e-3
 """points of the gap up to which auto counts as at another method"""
-Values: TypeAlias = Mapping[BenchmarkProblem, float | None]
+MethodValues: TypeAlias = Mapping[BenchmarkProblem, float | None]
 """the problems of a method that it did not refuse → its step time or period in µs, None where it is missing"""
 
 
@@ -70,7 +70,7 @@ def gap_to(value_us: float, best_us: float) -> float:
     return max(0.0, value_us / best_us - 1.0) if best_us > 0 else 0.0
 
 
-def gaps_of(values: Values, best_us: Mapping[BenchmarkProblem, float]) -> dict[BenchmarkProblem, float | None]:
+def gaps_of(values: MethodValues, best_us: Mapping[BenchmarkProblem, float]) -> dict[BenchmarkProblem, float | None]:
     """The gaps of a method on the problems whose best is known."""
     return {
         problem: None if value_us is None else gap_to(value_us, best_us[problem])
@@ -89,7 +89,7 @@ def strata_of(problems: Iterable[BenchmarkProblem]) -> dict[str, dict[str, list[
     return found
 
 
-def least_of(values: Mapping[str, Values]) -> dict[BenchmarkProblem, float]:
+def least_of(values: Mapping[str, MethodValues]) -> dict[BenchmarkProblem, float]:
     """The best value of any method on each problem."""
     least: dict[BenchmarkProblem, float] = {}
     for of_method in values.values():
@@ -100,7 +100,7 @@ def least_of(values: Mapping[str, Values]) -> dict[BenchmarkProblem, float]:
 
 
 def score(
-    values: Values,
+    values: MethodValues,
     problems: Iterable[BenchmarkProblem],
     best_us: Mapping[BenchmarkProblem, float],
     least: Mapping[BenchmarkProblem, float],
@@ -137,7 +137,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def ahead_of_auto(
-    values: Mapping[str, Values], best_us: Mapping[BenchmarkProblem, float], auto: str = "auto"
+    values: Mapping[str, MethodValues], best_us: Mapping[BenchmarkProblem, float], auto: str = "auto"
 ) -> list[AheadOfAuto]:
     """The strata in which a method is ahead of auto in the mean; empty where auto is at or ahead of every method.
 
