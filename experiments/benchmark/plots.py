@@ -11,6 +11,10 @@ WIDEST = 3.0
 """factor of the best method at the right edge"""
 COLORS = 10
 """of the cycle; later lines are dashed, then dotted"""
+LEGEND_WIDTH, LEAST_HEIGHT = 2.2, 5.2
+"""inches"""
+PERCENTS = (0, 0.5, 1, 3, 10, 30, 100)
+"""at the ticks of gaps"""
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -19,7 +23,11 @@ def draw_profiles(panels: Mapping[str, Mapping[str, Points]], path: Path) -> Non
     pyplot = _pyplot()
     across, down = min(len(panels), MOST_ACROSS), -(-len(panels) // MOST_ACROSS)
     figure, axes = pyplot.subplots(
-        down, across, figsize=(4.6 * across, 3.6 * down + 1.0), layout="constrained", squeeze=False
+        down,
+        across,
+        figsize=(4.2 * across + LEGEND_WIDTH, max(LEAST_HEIGHT, 3.6 * down)),
+        layout="constrained",
+        squeeze=False,
     )
     for unused in axes.flat[len(panels) :]:
         unused.remove()
@@ -37,7 +45,7 @@ def draw_profiles(panels: Mapping[str, Mapping[str, Points]], path: Path) -> Non
     handles: dict[str, Any] = {}
     for panel in axes.flat[: len(panels)]:
         handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), fontsize="small", loc="outside lower center", ncols=6)
+    figure.legend(handles.values(), handles.keys(), fontsize="small", loc="outside right upper")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
@@ -45,7 +53,7 @@ def draw_profiles(panels: Mapping[str, Mapping[str, Points]], path: Path) -> Non
 def draw_few(gaps: Mapping[str, Sequence[float | None]], marks: Sequence[int], path: Path) -> None:
     """A line for each method: the mean gap to the best known after so many evaluations."""
     pyplot = _pyplot()
-    figure, panel = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    figure, panel = pyplot.subplots(figsize=(6.5 + LEGEND_WIDTH, LEAST_HEIGHT), layout="constrained")
     for number, (method, means) in enumerate(gaps.items()):
         known = [(mark, 100 * mean) for mark, mean in zip(marks, means, strict=True) if mean is not None]
         if known:
@@ -53,6 +61,7 @@ def draw_few(gaps: Mapping[str, Sequence[float | None]], marks: Sequence[int], p
     panel.set(xscale="log", xlabel="evaluations", ylabel="mean gap to the best known, %")
     panel.set_yscale("symlog", linthresh=1.0)
     panel.set_ylim(bottom=0)
+    panel.set_yticks(PERCENTS, labels=[f"{percent:g}" for percent in PERCENTS])
     panel.set_xticks(list(marks), labels=[str(mark) for mark in marks])
     panel.minorticks_off()
     if gaps:
