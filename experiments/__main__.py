@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from engine import api
@@ -21,11 +22,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run one experiment or benchmark and return its exit status, the same as those of `python -m engine`."""
     if list(arguments[:1]) == [BENCH]:
         return run_parsed(make_bench_parser().parse_args(arguments[1:]))
-    return run_parsed(make_parser().parse_args(arguments))
+    return run_parsed(make_parser(next(iter(arguments), "")).parse_args(arguments))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command."""
+def make_parser(name: str = "") -> argparse.ArgumentParser:
+    """The parser of the command for experiment `name`, whose settings may be options."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
         description=f"Makes the tables and figures of docs/ again; `{BENCH}` measures speed, see `{BENCH} --help`.",
@@ -39,8 +40,24 @@ def make_parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="NAME=JSON", help=f"for {some}; `--settings` lists them"
     )
     parser.add_argument("--settings", action="store_true", help="list what --set takes, and run nothing")
+    if name in EXPERIMENTS and EXPERIMENTS[name].options:
+        _add_options(parser, name)
     parser.set_defaults(command=_run)
     return parser
+
+
+def _add_options(parser: argparse.ArgumentParser, name: str) -> None:
+    """An option for each setting of experiment `name`, which stands for its pair of `--set`."""
+    group = parser.add_argument_group(f"settings of {name}, each also for --set")
+    for setting in api.list_settings(EXPERIMENTS[name].make_scope(), {}):
+        group.add_argument(
+            f"--{setting.name.replace('_', '-')}",
+            dest="set",
+            action="append",
+            type=partial("{}={}".format, setting.name),
+            metavar="VALUE",
+            help=f"{setting.sentence} (default {setting.default})".replace("%", "%%"),
+        )
 
 
 def make_bench_parser() -> argparse.ArgumentParser:

@@ -46,6 +46,8 @@ class Experiment(Measuring):
     """whether `--set` can make it smaller"""
     scope: str = "experiments.policies.scope:make_scope"
     """`module:name` of what makes its settings"""
+    options: bool = False
+    """whether each setting is an option too: `--graphs 4` for `--set graphs=4`"""
 
     def make_scope(self) -> api.MakeSettings:
         """Import what makes its settings."""
@@ -62,6 +64,13 @@ EXPERIMENTS = {
         scope="experiments.published.scope:make_published_scope",
     ),
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
+    "benchmark": Experiment(
+        "experiments.benchmark.table:run",
+        "ten hours of one core",
+        scoped=True,
+        scope="experiments.benchmark.scope:make_benchmark_scope",
+        options=True,
+    ),
     "controls": Experiment(
         "experiments.policies.controls.table:run",
         "three hours of one core",

@@ -8,14 +8,11 @@ processes may offer placements at once.
 
 import dataclasses
 import datetime
-import fcntl
 import hashlib
 import json
 import math
-import os
 import string
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +25,7 @@ from engine.errors import PlacementError
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
 from experiments.folders import ROOT
+from experiments.keeping.alone import alone_in
 from experiments.keeping.code_state import code_state
 
 YARDSTICK = ROOT / "docs/results/yardstick.jsonl"
@@ -62,6 +60,7 @@ class BestKnown:
     groups: int
     memory_model: str
     step_time_us: float
+    """in a stream, its period"""
     placement: str
     """a sign of `SIGNS` for each group"""
     digest: str
@@ -72,7 +71,8 @@ class BestKnown:
 
 
 def key_of(problem: PlacementProblem) -> str:
-    """A digest of all that decides step times and memory: graph, times, bytes, groups, where they may go, cluster."""
+    """A digest of all that decides step times and memory: graph, times, bytes, groups, where they may go, cluster; and
+    the stream, if there is one."""
     graph, costs = problem.graph, problem.costs
     numbered = tuple(dataclasses.replace(each, name=str(number)) for number, each in enumerate(problem.cluster.devices))
     cluster = cluster_to_json(dataclasses.replace(problem.cluster, devices=numbered))
@@ -93,6 +93,8 @@ def key_of(problem: PlacementProblem) -> str:
     )
     for array in arrays:
         digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=np.float64).tobytes())
+    if problem.stream is not None:
+        digest.update(json.dumps(problem.stream.to_json(), sort_keys=True).encode())
     return digest.hexdigest()[:DIGITS]
 
 
@@ -137,7 +139,7 @@ class Yardstick:
             found_by={**asdict(found_by), "code": code_state()},
             day=datetime.datetime.now(datetime.UTC).date().isoformat(),
         )
-        with self._locked():
+        with alone_in(self._path.parent):
             lines = self.lines()
             known = lines.get(line.problem)
             if known is not None and _checked_us(problem, known) <= step_time_us * (1 + CLOSE):
@@ -147,17 +149,6 @@ class Yardstick:
             text = "".join(json.dumps(asdict(each), sort_keys=True) + "\n" for each in ordered)
             write_whole(self._path, text.encode())
         return True
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Alone among processes, by a lock on the folder, since each writing makes a new file."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
 
 
 def days_of(lines: Iterable[BestKnown]) -> str:
