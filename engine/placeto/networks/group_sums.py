@@ -36,7 +36,7 @@ class Decisions:
     before: Tensor
     """[batch, steps] the group's device before the decision"""
     views: Tensor
-    """[batch, steps, devices, DEVICE_FEATURES]"""
+    """[batch, steps, devices, DEVICE_FEATURES], or [counted, devices, DEVICE_FEATURES] of those that count"""
     member_index: Tensor
     """[members] rows of the parents' and children's tables"""
     member_offset: Tensor
@@ -45,6 +45,8 @@ class Decisions:
     """[groups, devices]"""
     prior_scores: Tensor
     """[groups, devices] as in `GroupGraph`"""
+    counted: Tensor | None = None
+    """[batch, steps] whether the decision is to be scored; None: all are"""
 
 
 class _Indices(NamedTuple):

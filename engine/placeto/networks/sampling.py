@@ -60,7 +60,7 @@ def sample_episodes(
     scores = np.empty(devices, dtype=np.float32)
     for episode in range(batch):
         state = begin_episode(graph, starts[episode])
-        on_device = _on_device(head, state.placement, devices)
+        on_device = groups_on_devices(head, state.placement, devices)
         for step in range(steps):
             if step % groups == 0:
                 begin_pass(state)
@@ -101,7 +101,7 @@ def replay_episodes(
 
 
 @compiled
-def _on_device(head: HeadArrays, placement: NDArray[np.int32], devices: int) -> NDArray[np.float32]:
+def groups_on_devices(head: HeadArrays, placement: NDArray[np.int32], devices: int) -> NDArray[np.float32]:
     """[devices, hidden] the sum of `head.parallel` over the groups on each device."""
     sums = np.zeros((devices, head.parallel.shape[1]), dtype=np.float32)
     for group in range(len(placement)):
@@ -122,7 +122,7 @@ def _score(
 ) -> None:
     """Fill `scores` [devices] with the prior's and the head's scores from each device's view and the groups on it."""
     first = on_device.copy()
-    _add_relatives(graph, head, placement, group, first)
+    add_relatives(graph, head, placement, group, first)
     devices, hidden = first.shape
     mean = np.zeros(hidden, dtype=np.float32)
     for device in range(devices):
@@ -157,7 +157,7 @@ def _add_product(sums: NDArray[np.float32], values: NDArray[np.float32], weight:
 
 
 @compiled
-def _add_relatives(
+def add_relatives(
     graph: DeviceViewGraph,
     head: HeadArrays,
     placement: NDArray[np.int32],

@@ -75,14 +75,23 @@ class SharedHead(nn.Module):
         )
 
     def log_probabilities(self, projections: Projections, decisions: Decisions, explore: float) -> Tensor:
-        """[batch, steps, devices] log-probabilities at each decision; `explore` as in `choices.log_probabilities`."""
+        """[batch, steps, devices] log-probabilities at each decision; `explore` as in `choices.log_probabilities`.
+
+        They are 0 at decisions that are not to be scored.
+        """
         more = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
-        first = group_sums(projections.own, more, projections.parallel, decisions) + self.view(decisions.views)
-        first = torch.relu(first)
-        second = self.second(first) + self.together(first.mean(dim=2, keepdim=True))
+        sums, orders = group_sums(projections.own, more, projections.parallel, decisions), decisions.orders
+        if decisions.counted is not None:
+            sums, orders = sums[decisions.counted], orders[decisions.counted]
+        first = torch.relu(sums + self.view(decisions.views))
+        second = self.second(first) + self.together(first.mean(dim=-2, keepdim=True))
         deep = self.score(torch.relu(second))
-        scores = (deep + self.view_score(decisions.views))[..., 0] + decisions.prior_scores[decisions.orders]
-        return log_probabilities(scores, decisions.allowed[decisions.orders], explore)
+        scores = (deep + self.view_score(decisions.views))[..., 0] + decisions.prior_scores[orders]
+        logarithms = log_probabilities(scores, decisions.allowed[orders], explore)
+        if decisions.counted is None:
+            return logarithms
+        nothing = logarithms.new_zeros(*decisions.orders.shape, logarithms.shape[-1])
+        return nothing.index_put((decisions.counted,), logarithms)
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:

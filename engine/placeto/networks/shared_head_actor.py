@@ -25,6 +25,8 @@ from engine.placeto.seeing.view_graph import device_view_graph
 from engine.placeto.settings import PlacetoSettings
 from engine.settings.learners import BEST_TRIVIAL
 
+MOST_COUNTED = 0.75
+"""share of a batch's decisions that count, up to which those alone are scored for the gradient"""
 _NUMBERS_A_PART = 2**23
 """most members, or decisions · devices · hidden width, to sample or score at once: bounds memory to some hundred MB"""
 
@@ -80,7 +82,8 @@ class SharedHeadActor(Actor):
         """`network`, on `torch_device`, may be bound to several problems, which then share its weights."""
         self.torch_device = torch_device
         self.network: SharedHead = network
-        self._data = data_of(graph, torch_device)
+        self.data = data_of(graph, torch_device)
+        """the group graph as the network reads it"""
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
         self._prior_scores = torch.from_numpy(graph.prior_scores).to(torch_device)
         related = relatives(
@@ -89,7 +92,8 @@ class SharedHeadActor(Actor):
             graph.group_count,
             most_reachable_groups=settings.most_reachable_groups,
         )
-        self._graph = device_view_graph(graph, related)
+        self.view_graph = device_view_graph(graph, related)
+        """the group graph as the compiled sampler reads it"""
         members = len(related.parent_index) + len(related.child_index)
         numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
         self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
@@ -99,13 +103,13 @@ class SharedHeadActor(Actor):
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
         """Decide episode after episode in compiled code. Raises SettingsError if a score is not finite."""
         with torch.no_grad():
-            head = self.network.arrays(self.network.project(self._data))
+            head = self.network.arrays(self.network.project(self.data))
         actions, views = [], []
         for first in range(0, plan.batch, self._episodes_a_part):
             raise_if_over()
             part = slice(first, first + self._episodes_a_part)
             decided = sample_episodes(
-                self._graph,
+                self.view_graph,
                 head,
                 plan.starts[part],
                 plan.orders[part],
@@ -121,13 +125,13 @@ class SharedHeadActor(Actor):
 
     def replay(self, plan: EpisodePlan, actions: NDArray[np.int32]) -> SampledEpisodes:
         """The episodes of `plan` with `actions` [batch, steps] in place of the network's choices."""
-        views = replay_episodes(self._graph, plan.starts, plan.orders, actions)
+        views = replay_episodes(self.view_graph, plan.starts, plan.orders, actions)
         return SampledEpisodes(plan, actions, views)
 
     def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
         """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part."""
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
-        projections = self.network.project(self._data)
+        projections = self.network.project(self.data)
         leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
         for first in range(0, episodes.plan.batch, self._episodes_a_part):
             raise_if_over()
@@ -148,17 +152,21 @@ class SharedHeadActor(Actor):
     def _make_decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
         plan, actions = episodes.plan, episodes.actions[part]
         starts, orders = plan.starts[part], plan.orders[part]
-        index, offset = members_on_devices(self._graph, starts, orders, actions)
+        index, offset = members_on_devices(self.view_graph, starts, orders, actions)
+        views, counts, counted = episodes.views[part], ~plan.greedy[part], None
+        if counts.mean() < MOST_COUNTED:
+            views, counted = views[counts], torch.from_numpy(counts).to(self.torch_device)
         return Decisions(
             starts=index_tensor(starts, self.torch_device),
             orders=index_tensor(orders, self.torch_device),
             actions=index_tensor(actions, self.torch_device),
             before=index_tensor(episodes.before()[part], self.torch_device),
-            views=torch.from_numpy(episodes.views[part]).to(self.torch_device),
+            views=torch.from_numpy(views).to(self.torch_device),
             member_index=torch.from_numpy(index).to(self.torch_device),
             member_offset=torch.from_numpy(offset).to(self.torch_device),
             allowed=self._allowed,
             prior_scores=self._prior_scores,
+            counted=counted,
         )
 
 

@@ -324,7 +324,7 @@ def test_a_network_that_has_learned_nothing_distinguishes_groups(seed: int) -> N
     policy = policy_on(random_problem(seed, groups=60), "fast", explore_deep=False)
     assert isinstance(policy, SharedHeadActor)
     with torch.no_grad():
-        own = policy.network.project(policy._data).own
+        own = policy.network.project(policy.data).own
     assert float(own.std(dim=0).mean()) > 0.08
 
 
