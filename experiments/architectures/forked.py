@@ -22,7 +22,11 @@ from engine.errors import ChildError
 from experiments.folders import ROOT
 
 CLIENT = ROOT / "client"
-END, SENTENCE, PROCESSOR_SECONDS = "end", "sentence", "processor_seconds"
+STEP, ROW = "step", "row"
+"""keys of messages of children that tell each step as it begins, and a row"""
+START = "start"
+"""the step of a child that ended before it told one"""
+END, PROCESSOR_SECONDS = "end", "processor_seconds"
 """keys of the last message of a case"""
 ENVIRONMENT = ("KERAS_BACKEND=torch", "CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
 """for libraries that read their settings there alone: recordings need no device and one thread"""
@@ -76,6 +80,14 @@ class Forks:
             if END in message:
                 return
         raise ChildError("the warm process has ended", where=self._arguments[0])
+
+
+def row_of_case(forks: Forks, case: Mapping[str, Any]) -> dict[str, Any]:
+    """The row that a child tells; `failed`, the step, and a `sentence` where it has ended before."""
+    step, row, sentence = START, None, None
+    for message in forks.messages(case):
+        step, row, sentence = message.get(STEP, step), message.get(ROW, row), message.get(END)
+    return row or {"failed": step, "sentence": sentence or "its child told nothing of it"}
 
 
 def serve(function: str, limits: ForkLimits) -> None:

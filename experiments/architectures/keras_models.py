@@ -9,6 +9,8 @@ from engine.errors import SettingsError
 
 NOT_WITH_PYTORCH = "NASNet"
 """how names begin of models that Keras refuses to build on this backend"""
+USUAL_SIDE = 224
+"""of an image, where a model takes any"""
 
 
 class _Layer(torch.nn.Module):
@@ -60,4 +62,5 @@ def keras_names() -> list[str]:
 def keras_model(name: str, batch: int) -> tuple[torch.nn.Module, torch.Tensor]:
     """An architecture without weights, and `batch` images of its size."""
     model = getattr(_keras().applications, name)(weights=None)
-    return _Model(model), torch.zeros(batch, *model.input_shape[1:])
+    *sides, channels = model.input_shape[1:]
+    return _Model(model), torch.zeros(batch, *(side or USUAL_SIDE for side in sides), channels)

@@ -28,7 +28,16 @@ ALSO = {
 PAIRS_OF_IMAGES = ("lightglue",)
 PACKED_IMAGES = ("minicpm_ocr_vision", "minicpmv4_7_vision")
 """types that take the patches of all images as one"""
-SOUND_WITH_A_CHANNEL = ("neucodec", "pe_audio")
+SOUND_WITH_A_CHANNEL = (
+    "dac",
+    "encodec",
+    "higgs_audio_v2_tokenizer",
+    "mimi",
+    "neucodec",
+    "pe_audio",
+    "xcodec",
+    "xcodec2",
+)
 MELS = {"gemma4_audio": 128}
 """type → features of a frame, where its configuration does not say it"""
 
@@ -52,10 +61,10 @@ def built(name: str, changes: Mapping[str, Any]) -> Any:
         return cls(cls.config_class(**changes))
 
 
-def smaller(name: str) -> tuple[Any, dict[str, Any]]:
-    """The model of a type, and the changes of its configuration with which it has at most `LARGEST` parameters.
+def smaller(name: str, largest: int = LARGEST) -> tuple[Any, dict[str, Any]]:
+    """The model of a type, and the changes of its configuration, if it has more than `LARGEST` parameters without.
 
-    Raises ValueError where it has more in any case.
+    With few layers it may have `largest`. Raises ValueError where it has more in any case.
     """
     model = built(name, {})
     for limits in (dict.fromkeys(_LAYER_NAMES, LAYERS), dict.fromkeys((*_LAYER_NAMES, *_EXPERT_NAMES), LAYERS)):
@@ -64,9 +73,9 @@ def smaller(name: str) -> tuple[Any, dict[str, Any]]:
             return model, {}
         changes = _changes(model.config, limits)
         small = built(name, changes)
-        if parameters(small) <= LARGEST:
+        if parameters(small) <= largest:
             return small, changes
-    raise ValueError(f"more than {LARGEST:,} parameters with {LAYERS} layers")
+    raise ValueError(f"more than {largest:,} parameters with {LAYERS} layers")
 
 
 def parameters(model: torch.nn.Module) -> int:

@@ -1,10 +1,12 @@
-"""A digest of a group graph up to scale: equal where structure and the shares of all costs are equal, after rounding.
+"""When two graphs are near-duplicates: equal up to scale, or nearly so.
 
-A variant of an architecture that differs by its batch or its image alone often has the same work in the same places.
-Names and the numbers of groups do not count.
+The digest of a group graph is equal where structure and the shares of all costs are, after rounding; names and the
+numbers of groups do not count. A variant that differs by its width, its batch or its image has other shares by a
+little: then ops that are joined alike, and shares of time and of data that differ by little, make it a near-duplicate.
 """
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,37 @@ PARTS = 1_000
 ROUNDS = 8
 """in which the surroundings of a group reach its label: groups further apart are told by those between them"""
 DIGITS = 16
+NEAR = 0.05
+"""of the whole time, and of all bytes: what lies elsewhere in the other of two near-duplicates"""
+
+
+@dataclass(frozen=True, slots=True)
+class OpShares:
+    """How the ops of a graph are joined, and their shares of its costs."""
+
+    structure: str
+    """digest of types, edges and phases, without names"""
+    time: NDArray[np.float64]
+    """[ops] of the step's time"""
+    output: NDArray[np.float64]
+    """[ops] of the bytes of all outputs"""
+
+    @staticmethod
+    def of(prepared: PreparedGraph) -> "OpShares":
+        """Those of a prepared graph."""
+        graph, costs = prepared.graph, prepared.costs
+        digest = hashlib.sha256("|".join(graph.op_types).encode())
+        for array in (graph.edge_source, graph.edge_target, graph.edge_output, graph.phase):
+            digest.update(array.tobytes())
+        time_us, output = _time_us(prepared), np.asarray(costs.bytes_of_op(), dtype=np.float64)
+        return OpShares(digest.hexdigest()[:DIGITS], _shares(time_us), _shares(output))
+
+    def is_near(self, other: "OpShares") -> bool:
+        """Whether ops are joined alike, and at most `NEAR` of the time and of the bytes lies elsewhere."""
+        if self.structure != other.structure:
+            return False
+        pairs = ((self.time, other.time), (self.output, other.output))
+        return all(float(np.abs(one - another).sum()) / 2 <= NEAR for one, another in pairs)
 
 
 def group_graph_digest(prepared: PreparedGraph) -> str:
@@ -40,7 +73,7 @@ def group_graph_digest(prepared: PreparedGraph) -> str:
 def _shares_of_groups(prepared: PreparedGraph) -> NDArray[np.int64]:
     """[groups, 4] parts of the step's time, of its arithmetic, of the bytes that are kept, and of those of outputs."""
     costs, group_of_op = prepared.costs, prepared.grouping.group_of_op
-    time_us = np.nan_to_num(costs.op_time_in_step_us()).sum(axis=0)
+    time_us = _time_us(prepared)
     flops = costs.flops.astype(np.float64) if len(costs.flops) else np.zeros_like(time_us)
     of_ops = (time_us, flops, costs.persistent_bytes, costs.bytes_of_op())
     count = prepared.grouping.group_count
@@ -50,9 +83,17 @@ def _shares_of_groups(prepared: PreparedGraph) -> NDArray[np.int64]:
 
 def _parts(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Shares of the sum in whole parts of `PARTS`; a half of the last digit never decides between equal graphs."""
+    return np.asarray(np.rint(np.round(_shares(values) * PARTS, 6)), dtype=np.int64)
+
+
+def _shares(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
     total = values.sum()
-    shares = values / total if total else values
-    return np.asarray(np.rint(np.round(shares * PARTS, 6)), dtype=np.int64)
+    return np.asarray(values / total if total else values, dtype=np.float64)
+
+
+def _time_us(prepared: PreparedGraph) -> NDArray[np.float64]:
+    """[ops] the time in a step, summed over the kinds that have one."""
+    return np.asarray(np.nan_to_num(prepared.costs.op_time_in_step_us()).sum(axis=0))
 
 
 def _digest(*parts: object) -> str:

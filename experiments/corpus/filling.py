@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.architectures.forked import END, PROCESSOR_SECONDS, ForkLimits, Forks
+from experiments.architectures.forked import END, PROCESSOR_SECONDS, ROW, START, STEP, ForkLimits, Forks
 from experiments.corpus.cached import MODES, path_in
 from experiments.corpus.choosing import LIST, SPLIT
 from experiments.corpus.lineage import family_of
-from experiments.corpus.recording_words import MODE, ONE_BY_ONE_KINDS, ROW, START, STEP
+from experiments.corpus.recording_words import MODE, ONE_BY_ONE_KINDS
 from experiments.grid import KeptResults, Measurement
 from experiments.pages import ReportLine
 

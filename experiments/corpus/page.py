@@ -106,8 +106,9 @@ def _how(graphs: Rows, counted: Rows, population: Mapping[str, int]) -> str:
         "Keras's models run on its PyTorch backend. The zoo and the engine's families are TensorFlow graphs with\n"
         "estimated costs; public graphs come with times of one device, where their folder is there. Groups are those\n"
         "that a run shows by default, the levels below are kept too.\n\n"
-        f"{len(graphs) - len(counted)} graphs are near-duplicates: structure and the shares of all costs, to a\n"
-        "thousandth of the whole, equal those of another graph of the mode. Each counts once."
+        f"{len(graphs) - len(counted)} graphs are near-duplicates of another one of the mode: their group graphs are\n"
+        "equal up to scale, or ops are joined alike and at most 5 % of the time and of the bytes lies elsewhere. Each\n"
+        "counts once."
     )
 
 

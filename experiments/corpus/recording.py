@@ -18,12 +18,12 @@ from engine.errors import PlacetoError
 from engine.formats import reading
 from engine.prepared import PreparedGraph
 from experiments.architectures import keras_models, language, vision
-from experiments.architectures.forked import Tell
+from experiments.architectures.forked import ROW, START, STEP, Tell
 from experiments.architectures.loss import loss_of
 from experiments.children_here import children_here
 from experiments.corpus.cached import MODES, TRAINING, path_in
 from experiments.corpus.prepared_facts import facts_of, keep
-from experiments.corpus.recording_words import BUILD, GROUP, MODE, RECORD, ROW, SIZE, START, STEP
+from experiments.corpus.recording_words import BUILD, GROUP, MODE, RECORD, SIZE
 
 MOST_BYTES = 20e9
 """of memory that a training step takes, by the rule for the batch"""
@@ -32,6 +32,8 @@ BYTES_OF_A_PARAMETER = 16
 MOST_BATCH, FIRST_BATCH = 256, 2
 TOKENS, TOKENS_ONE_BY_ONE = 512, 16
 """of a text; the second for models whose layers take tokens one after another, each with ops of its own"""
+LARGEST = 8_000_000_000
+"""parameters of a model with few layers"""
 MOST_CHARACTERS = 400
 """of a sentence"""
 
@@ -165,7 +167,7 @@ def _made(case: Mapping[str, Any], batch: int) -> tuple[torch.nn.Module, Any]:
 def _of_transformers(case: Mapping[str, Any], batch: int) -> tuple[torch.nn.Module, Any]:
     """By its default configuration, with fewer layers where it is large; or by a published size."""
     if case["changes"] is None:
-        model, _ = language.smaller(case["type"])
+        model, _ = language.smaller(case["type"], LARGEST)
     else:
         model = language.built(case["type"], case["changes"])
     return model, language.inputs_of(model, batch, TOKENS_ONE_BY_ONE if case["one_by_one"] else TOKENS)

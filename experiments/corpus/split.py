@@ -7,8 +7,8 @@ rule was written before any policy was trained on the corpus.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from experiments.corpus.cached import CorpusSplit
 from experiments.corpus.lineage import FAMILIES, ArchitectureFamily
@@ -18,6 +18,7 @@ ZOO = ("inception", "nasnet", "nmt", "ptb cells", "cifar10 cells", "tiny cnn")
 """families of the zoo's graphs"""
 MEMBERS_OF = ("nmt", "ptb", "cifar10")
 """libraries of the corpus that are families of the engine: a member says its side itself"""
+AreNear: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 FIRST_TO_KEEP: tuple[CorpusSplit, ...] = ("test", "development", "train")
 """where near-duplicates are on several sides, the one on the first of these is kept"""
 
@@ -41,18 +42,23 @@ def _sha256(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def duplicates_in(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def duplicates_in(rows: Iterable[Mapping[str, Any]], are_near: AreNear) -> dict[str, str]:
     """Name of a near-duplicate → the name of the graph that counts in its place.
 
-    Rows have a name, a digest, a mode and a split. Of equal digests the first row of the test side is kept, so that
-    nothing equal to it is trained on; else the first of development, else the first.
+    Rows have a name, a digest, a mode, a number of ops and a split; `are_near` says of two of one mode and as many ops
+    whether they are near. Of near-duplicates the first row of the test side is kept, so that nothing like it is trained
+    on; else the first of development, else the first.
     """
-    kept: dict[tuple[str, str], str] = {}
-    rest: list[tuple[tuple[str, str], str]] = []
+    by_digest: dict[tuple[str, str], str] = {}
+    by_ops: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    found: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: FIRST_TO_KEEP.index(row["split"])):
-        key = (row["mode"], row["digest"])
-        if key in kept:
-            rest.append((key, row["name"]))
+        equal = by_digest.get((row["mode"], row["digest"]))
+        of_as_many = by_ops.setdefault((row["mode"], row["ops"]), [])
+        near = equal or next((other["name"] for other in of_as_many if are_near(row, other)), None)
+        if near is None:
+            by_digest[row["mode"], row["digest"]] = row["name"]
+            of_as_many.append(row)
         else:
-            kept[key] = row["name"]
-    return {name: kept[key] for key, name in rest}
+            found[row["name"]] = near
+    return found

@@ -16,7 +16,7 @@ from experiments.corpus.cached import CACHE, CorpusGraph, listed_graphs, path_in
 from experiments.corpus.choosing import LIST
 from experiments.corpus.filling import fill, is_there, key_of, rows_kept
 from experiments.corpus.further import FurtherGraph, further_graphs_of
-from experiments.corpus.listing import listing
+from experiments.corpus.listing import listing, near_in
 from experiments.corpus.page import page
 from experiments.corpus.prepared_facts import facts_of, keep
 from experiments.folders import below_root
@@ -64,7 +64,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     for graph in further:
         _add(kept, graph, cache, report)
     rows = [*rows_kept(kept, cases), *_rows_of(kept, further)]
-    listed = listing(rows)
+    listed = listing(rows, near_in(cache))
     write_json(folder / f"{NAME}.json", listed)
     made = kept.made([key_of(row["library"], row["architecture"], row["mode"]) for row in rows])
     cost = cost_words(cache, listed_graphs(folder / f"{NAME}.json"))

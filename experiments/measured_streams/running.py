@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import ChildError, LimitError
 from engine.events import Json
-from experiments.architectures.limited import CLIENT
+from experiments.architectures.forked import CLIENT
 from experiments.folders import ROOT
 
 ENVIRONMENT = {

@@ -7,7 +7,6 @@ folder that PYTHONPATH names, since nothing else needs them; transformers and ac
     PYTHONPATH=vision python -m experiments recorded
     PYTHONPATH=vision:client python -m experiments.recorded.drawing  # draws the list again
 
-The 220 architectures stand in list.json here. Each has a
-child process with a time limit; its row is kept in kept/recorded.jsonl, so a second call continues where the first
-stopped.
+The 220 architectures stand in list.json here. Each has a child process with limits; its row is kept in
+kept/recorded.jsonl, so a second call continues where the first stopped.
 """

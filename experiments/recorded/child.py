@@ -20,6 +20,7 @@ from engine.errors import PlacetoError
 from engine.formats.modules.device_map import device_map_of, devices_of_map
 from engine.formats.modules.paths import module_paths
 from experiments.architectures import language, vision
+from experiments.architectures.forked import ROW, STEP, Tell
 from experiments.architectures.loss import loss_of
 
 BATCH, TOKENS = 2, 128
@@ -124,9 +125,15 @@ def _answer(prepared: api.PreparedGraph, cluster: api.Cluster, evaluations: int)
     return {**api.place(prepared, request, lambda _: None, lambda: False)}
 
 
-def quiet_row_of(case: Mapping[str, Any], begins: Callable[[str], None]) -> dict[str, Any]:
-    """The same in a process of its own, without what the libraries say meanwhile."""
+def warm_up() -> None:
+    """Load the libraries, without what they say."""
     logging.disable()
     warnings.simplefilter("ignore")
-    vision.declare_torchvision_ops()
-    return row_of(case, begins)
+    vision.timm_names()
+    vision.torchvision_names()
+    language.names()
+
+
+def tell_row(case: Mapping[str, Any], tell: Tell) -> None:
+    """Tell each step as it begins, and the row."""
+    tell({ROW: row_of(case, lambda step: tell({STEP: step}))})

@@ -4,14 +4,14 @@ import hashlib
 import json
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from engine import VERSION
 from engine.events import Json
-from experiments.architectures.limited import CLIENT, limited_row
+from experiments.architectures.forked import CLIENT, ForkLimits, Forks, row_of_case
 from experiments.architectures.sentences import without_folders
 from experiments.folders import ROOT
 from experiments.grid import KeptResults, Measurement, of_any_code
@@ -21,9 +21,9 @@ from experiments.pages import ReportLine, table_line, table_of_figures, write_pa
 COMMAND = "python -m experiments recorded"
 NAME = "recorded"
 LIST = Path(__file__).with_name("list.json")
-LIMIT_S = 300.0
-"""for one architecture"""
-ROWS = "experiments.recorded.child:quiet_row_of"
+LIMITS = ForkLimits(processor_seconds=300, memory_bytes=16 * 2**30)
+"""of one architecture"""
+TELL_ROW = "experiments.recorded.child:tell_row"
 ARCHITECTURES = ROOT / "experiments" / "architectures"
 STEPS = ("build", "record", "read", "place", "write", "check")
 
@@ -35,21 +35,27 @@ def run(folder: Path, report: ReportLine) -> str:
     """
     kept = KeptResults(folder / "kept" / f"{NAME}.jsonl", also=of_any_code)
     drawn = json.loads(LIST.read_text())
-    for number, case in enumerate(drawn["cases"], 1):
-        if case not in kept or ("failed" in kept[case] and kept[case]["steps"] != steps_state()):
-            row = measured(case)
-            kept.add(case, row | {"steps": steps_state()})
-            words = f"{row['failed']}: {row['sentence']}" if "failed" in row else f"{row['ops']:,} ops"
-            report(f"{number} of {len(drawn['cases'])}: {case['library']} {case['name']} {case['mode']}: {words}")
+    missing = [case for case in drawn["cases"] if _is_missing(kept, case)]
+    for number, (case, row) in enumerate(zip(missing, measured(missing), strict=True), 1):
+        kept.add(case, row | {"steps": steps_state()})
+        words = f"{row['failed']}: {row['sentence']}" if "failed" in row else f"{row['ops']:,} ops"
+        report(f"{number} of {len(missing)}: {case['library']} {case['name']} {case['mode']}: {words}")
     keys: list[Measurement] = list(drawn["cases"])
     rows = [dict(key) | kept[key] for key in keys]
     write_rows(folder, NAME, rows, indent=1)
     return write_page(folder, NAME, page(drawn, rows, kept.made(keys)))
 
 
-def measured(case: Mapping[str, Any]) -> dict[str, Json]:
-    """The row of one architecture, from a child process with a time limit."""
-    return limited_row(ROWS, case, LIMIT_S)
+def _is_missing(kept: KeptResults, case: Mapping[str, Any]) -> bool:
+    return case not in kept or ("failed" in kept[case] and kept[case]["steps"] != steps_state())
+
+
+def measured(cases: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Json]]:
+    """The rows of architectures, each from a child process with limits."""
+    if cases:
+        with Forks(TELL_ROW, LIMITS) as forks:
+            for case in cases:
+                yield row_of_case(forks, case)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What stands in for recordings in the children of a test: it loads nothing, and ends as the architecture's name says."""
+"""What stands in for recordings in the children of a test: it loads nothing, and ends as its architecture says."""
 
 import os
 import signal

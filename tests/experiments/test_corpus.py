@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ from experiments.corpus.cached import (
     problem_in_corpus,
 )
 from experiments.corpus.choosing import LEAST, MOST, most_of
-from experiments.corpus.digest import group_graph_digest
+from experiments.corpus.digest import OpShares, group_graph_digest
 from experiments.corpus.filling import fill, key_of, listed_cases
 from experiments.corpus.lineage import FAMILIES, KINDS, families_with, family_of
-from experiments.corpus.listing import listing
+from experiments.corpus.listing import listing, near_in
 from experiments.corpus.page import OTHERS, page, reason_of
 from experiments.corpus.prepared_facts import facts_of, keep
 from experiments.corpus.split import MEMBERS_OF, duplicates_in, split_of_families
@@ -139,14 +140,36 @@ def test_another_edge_or_another_share_of_the_costs_counts(graph: PreparedGraph)
     assert group_graph_digest(dataclasses.replace(graph, costs=costs)) != digest
 
 
-def row(name: str, digest: str, split: str = "train", mode: str = "training") -> dict[str, Any]:
-    return {"name": name, "digest": digest, "split": split, "mode": mode}
+def test_a_graph_is_near_one_whose_costs_lie_elsewhere_by_little(graph: PreparedGraph) -> None:
+    shares = OpShares.of(graph)
+    assert shares.is_near(OpShares.of(scaled(graph, 7)))
+
+    def with_more(part: float) -> OpShares:
+        """The same, with a part of the whole time more in the first op."""
+        time_us = graph.costs.time_us.copy()
+        time_us[:, 0] += part * time_us.sum(axis=1)
+        return OpShares.of(dataclasses.replace(graph, costs=dataclasses.replace(graph.costs, time_us=time_us)))
+
+    assert shares.is_near(with_more(0.04)) and not shares.is_near(with_more(0.08))
+    types = ("another", *graph.graph.op_types[1:])
+    retyped = dataclasses.replace(graph, graph=dataclasses.replace(graph.graph, op_types=types))
+    assert not shares.is_near(OpShares.of(retyped))
+
+
+def row(name: str, digest: str, split: str = "train", mode: str = "training", ops: int = 9) -> dict[str, Any]:
+    return {"name": name, "digest": digest, "split": split, "mode": mode, "ops": ops}
+
+
+def none_near(*_: Mapping[str, Any]) -> bool:
+    return False
 
 
 def test_a_near_duplicate_counts_once_and_on_the_test_side() -> None:
     rows = [row("a", "1"), row("b", "1"), row("c", "1", "test"), row("d", "1", "test"), row("e", "2"), row("f", "2")]
-    assert duplicates_in(rows) == {"d": "c", "a": "c", "b": "c", "f": "e"}
-    assert duplicates_in([row("a", "1"), row("b", "1", mode="inference")]) == {}
+    assert duplicates_in(rows, none_near) == {"d": "c", "a": "c", "b": "c", "f": "e"}
+    assert duplicates_in([row("a", "1"), row("b", "1", mode="inference")], none_near) == {}
+    near = [row("a", "1"), row("b", "2"), row("c", "3", ops=8), row("d", "4", mode="inference")]
+    assert duplicates_in(near, lambda *_: True) == {"b": "a"}
 
 
 # -- filling -------------------------------------------------------------------------------------------------------
@@ -211,7 +234,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sentence = "modeling (/somewhere/else/modeling.py:3): aten.nonzero depends on the values of the data, and so on"
     head = {"library": "timm", "architecture": "dpn68", "mode": "training", "version": "1"}
     rows.append(head | {"failed": "record", "sentence": sentence})
-    write_json(cache / "corpus.json", listing(rows))
+    write_json(cache / "corpus.json", listing(rows, near_in(cache)))
     return cache
 
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import nn
 
+from experiments.architectures.forked import ROW, STEP
 from experiments.corpus import recording
 from experiments.corpus.cached import path_in
 from experiments.corpus.recording import MOST_BATCH, MOST_BYTES, activation_bytes, largest_batch
-from experiments.corpus.recording_words import MODE, ROW, STEP
+from experiments.corpus.recording_words import MODE
 
 
 def test_the_batch_is_the_largest_power_of_two_that_fits() -> None:

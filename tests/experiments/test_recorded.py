@@ -1,8 +1,7 @@
 """Architectures drawn at random: a small model goes the whole way, failures have step and sentence, rows are kept."""
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from experiments.architectures.limited import limited_row
 from experiments.recorded import child, drawing, table
 from experiments.recorded.child import INFERENCE, STEPS, TRAINING
-
-HERE = "tests.experiments.test_recorded"
 
 
 class Chooses(nn.Module):
@@ -46,17 +42,6 @@ def row_of_plain(case: Mapping[str, Any], begins: Callable[[str], None]) -> dict
         return child.row_of(case, begins)
 
 
-def sleeps(_case: Mapping[str, Any], begins: Callable[[str], None]) -> dict[str, Any]:
-    begins("record")
-    time.sleep(60)
-    return {}
-
-
-def dies(_case: Mapping[str, Any], begins: Callable[[str], None]) -> dict[str, Any]:
-    begins("place")
-    raise SystemExit(1)
-
-
 @pytest.mark.parametrize("mode", [INFERENCE, TRAINING])
 def test_a_model_is_recorded_placed_and_mapped(mode: str) -> None:
     steps: list[str] = []
@@ -77,20 +62,15 @@ def test_what_cannot_be_recorded_fails_with_its_step_and_sentence() -> None:
     assert (unknown["failed"], unknown["sentence"]) == ("build", "KeyError: 'unknown'")
 
 
-def test_a_child_is_ended_by_its_limit_and_its_death_is_told() -> None:
-    row = limited_row(f"{HERE}:sleeps", case("x"), 1)
-    assert row == {"failed": "start", "sentence": "it takes longer than 1 s"} or row["failed"] == "record"
-    assert limited_row(f"{HERE}:dies", case("x"), 60) == {"failed": "place", "sentence": "its process died"}
-
-
 def test_rows_are_kept_and_what_failed_is_tried_again_by_another_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[str] = []
 
-    def measure(of: Mapping[str, Any]) -> dict[str, Any]:
-        measured.append(of["name"])
-        return row_of_plain(of, lambda _: None)
+    def measure(cases: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for each in cases:
+            measured.append(each["name"])
+            yield row_of_plain(each, lambda _: None)
 
     cases = [case("layers", TRAINING), case("chooses")]
     population = {"timm": 1, "torchvision": 1, "transformers": 1}
