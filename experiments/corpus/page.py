@@ -24,6 +24,10 @@ REASONS = (
     (r"nothing to train|has no attribute 'mean'|stack expects a non-empty", "what it returns cannot be trained on"),
 )
 """what a sentence says → the reason in words"""
+USE = (
+    "\nOther experiments take graphs of a side with `experiments.corpus.cached.graphs_of`, and problems on a cluster\n"
+    "with `problem_in_corpus`."
+)
 OTHERS = "its library or the recorder refuses it"
 
 
@@ -42,7 +46,7 @@ def page(listed: Mapping[str, Rows], population: Mapping[str, int], command: str
         "\n".join(_by_kind(graphs)),
         _how(graphs, counted, population),
         _split_words(counted),
-        "## Cache\n\n" + cost,
+        "## Cache\n\n" + cost + USE,
         "## By library",
         "\n".join(_by_library(graphs, failures)),
         "## Families",
