@@ -66,7 +66,7 @@ EXPERIMENTS = {
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
     "benchmark": Experiment(
         "experiments.benchmark.table:run",
-        "ten hours of one core",
+        "seven hours of one core",
         scoped=True,
         scope="experiments.benchmark.scope:make_benchmark_scope",
         options=True,

@@ -11,7 +11,9 @@ from engine.problem import PlacementProblem
 from engine.problem.trivial import one_device_placements
 
 TIGHT_SHARE = 0.95
-"""of what a step takes on one device: a tight device's memory, whatever the objective"""
+"""of what a step takes on one device: a tight device's memory, whatever the objective
+
+In a stream that trains, stages hold what several micro-batches left, so there may be nothing that fits."""
 
 
 @dataclass(frozen=True, slots=True)

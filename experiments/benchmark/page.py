@@ -1,6 +1,7 @@
 """The page of the benchmark: tables of gaps by method and stratum, the verdict on auto, what few evaluations give."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from engine import VERSION
@@ -210,4 +211,15 @@ def _problems(found: Collected) -> str:
     mean = f"{sum(shares) / len(shares):.1%}" if shares else NOTHING
     bounds = f"The lower bound is {mean} of the best known in the mean; {proven} are proven optimal"
     silent = ", ".join(method.label for method in found.without_answer()) or "none"
-    return f"{looked}, {best}. {bounds}. Methods that answered no problem: {silent}."
+    return f"{looked}, {best}{_unanswered(found)}. {bounds}. Methods that answered no problem: {silent}."
+
+
+def _unanswered(found: Collected) -> str:
+    """In words, of which problems no placement that fits is known; they are in no table."""
+    counts = Counter(
+        f"{problem.cluster}, {problem.objective}, {problem.graph.mode}"
+        for problem, facts in found.facts.items()
+        if problem not in found.best_us and "infeasible" not in facts
+    )
+    listed = "; ".join(f"{words}: {count}" for words, count in sorted(counts.items()))
+    return f" (none of {listed}; these are in no table)" if listed else ""

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from engine import VERSION
-from engine.placers.registry import PLACERS
 from experiments.benchmark.clusters import BENCHMARK_CLUSTERS, TIGHT_SHARE
 from experiments.benchmark.collected import EVALUATIONS, Collected, KnownRun
 from experiments.benchmark.few_evaluations import after, evaluations_to_near, marks_within, median_to_near
@@ -78,7 +77,7 @@ def _method(method: BenchmarkMethod, found: Collected) -> dict[str, Any]:
     return {
         "name": method.name,
         "label": method.label,
-        "kind": PLACERS[method.name].kind if method.own is None else "own",
+        "kind": method.kind,
         "deterministic": method.deterministic,
         "settings": method.settings(),
         "seeds": sorted({run.seed for run in found.runs if run.method.name == method.name}),

@@ -5,17 +5,21 @@ found until then, with `GRACE` for the end of a piece of work. A method that end
 spent gets no run with seconds: its improvements say what it had by then.
 """
 
+import hashlib
 import time
 import zlib
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engine.errors import InfeasibleError, PlacetoError
+from engine.errors import InfeasibleError, PlacetoError, SettingsError, shortened
 from engine.events import Episode, FromPlacer, Json
+from engine.placers.placer import Placer
 from engine.placers.registry import PLACERS, make_placer, settings_of
+from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem, RunContext
 from experiments.benchmark.own_method import OwnMethod, OwnMethodError
 from experiments.grid import Measurement
@@ -26,6 +30,9 @@ WARM_UP = Budget(10, 1.0)
 """of a method's first run in a process, whose seconds would otherwise go into loading compiled code"""
 WITHOUT_EVALUATIONS = ("milp",)
 """methods that spend their time on something else than evaluations, and so are compared in seconds alone"""
+WITH = "+"
+"""between a method and the policy that it begins from"""
+FILE_DIGITS = 12
 DIGITS = 9
 """of the times that are kept"""
 Improvement = tuple[int, float, float]
@@ -33,35 +40,77 @@ Improvement = tuple[int, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class BenchmarkMethod:
-    """A method of the registry, or one of somebody's own."""
+class GivenFile:
+    """A file that somebody gave, such as a trained policy."""
 
     name: str
+    """without its folder"""
+    content: bytes
+
+    @staticmethod
+    def read(path: Path) -> "GivenFile":
+        """The file at `path`. Raises SettingsError where there is none."""
+        if not path.is_file():
+            raise SettingsError("there is no such file", where=shortened(str(path)), field="policy")
+        return GivenFile(path.name, path.read_bytes())
+
+    @property
+    def digest(self) -> str:
+        """Digits that differ where the content does."""
+        return hashlib.sha256(self.content).hexdigest()[:FILE_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkMethod:
+    """A method of the registry, perhaps with a trained policy, or one of somebody's own."""
+
+    base: str
+    """the registry's name, or that of one's own method"""
     own: OwnMethod | None = None
+    policy: GivenFile | None = None
+
+    @property
+    def name(self) -> str:
+        """In keys and tables."""
+        return self.base if self.policy is None else f"{self.base}{WITH}{self.policy.name}"
 
     @property
     def label(self) -> str:
         """For people."""
-        return PLACERS[self.name].label if self.own is None else self.name
+        label = PLACERS[self.base].label if self.own is None else self.base
+        return label if self.policy is None else f"{label} with {self.policy.name}"
+
+    @property
+    def kind(self) -> str:
+        """That of the registry, or `own`."""
+        return PLACERS[self.base].kind if self.own is None else "own"
 
     @property
     def deterministic(self) -> bool:
         """Whether every seed gives the same placements."""
-        return self.own is None and PLACERS[self.name].deterministic
+        return self.own is None and PLACERS[self.base].deterministic
+
+    def make(self) -> Placer:
+        """A placer with its default settings. Raises SettingsError."""
+        if self.own is not None:
+            return self.own.make()
+        policy = None if self.policy is None else TrainedPolicy.from_bytes(self.policy.content, self.policy.name)
+        return make_placer(self.base, {}, policy)
 
     def settings(self) -> dict[str, Json]:
         """The settings that it runs with, which are its defaults."""
-        return settings_of(make_placer(self.name, {}) if self.own is None else self.own.make())
+        return settings_of(self.make())
 
     def file(self) -> dict[str, Json]:
-        """What else a result depends on: the digest of one's own file."""
-        return {} if self.own is None else {"file": self.own.digest}
+        """What else a result depends on: the digest of one's own file, or of the policy's."""
+        digest = self.own.digest if self.own else self.policy.digest if self.policy else None
+        return {} if digest is None else {"file": digest}
 
     def place(self, problem: PlacementProblem, seed: int) -> None:
         """Run it. Raises PlacetoError where it refuses the problem, OwnMethodError for a mistake in one's own file."""
         rng = np.random.default_rng([seed, zlib.crc32(self.name.encode())])
         if self.own is None:
-            make_placer(self.name, {}).place(problem, rng, lambda: False)
+            self.make().place(problem, rng, lambda: False)
         else:
             self.own.run(problem, rng)
 

@@ -34,6 +34,7 @@ class BenchmarkScope:
     objective: str = text(",".join(OBJECTIVES), "with commas", ", ".join(OBJECTIVES))
     methods: str = text(ALL, "methods to run, with commas", f"{ALL}, {NONE}, methods")
     method: str = text("", "methods of your own beside them, with commas", "FILE.py:CLASS")
+    policy: str = text("", "a trained policy, with which the methods that take one run once more")
     evaluations: int = whole(100, 0, 1_000_000, "of each run at equal evaluations; 0 for no such runs")
     seconds: float = number(1.0, 0.0, 1e5, "of the processor, of each run at equal seconds; 0 for no such runs")
     seeds: int = whole(3, 1, 1000, "of a method that draws at random, on the first `seed_graphs` graphs; 1 on others")

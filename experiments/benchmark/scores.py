@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from experiments.benchmark.problems import BenchmarkProblem
+from experiments.benchmark.running import WITH
 from experiments.keeping.statistics import MeanInterval, mean_over
 
 DIMENSIONS = ("kind", "size", "mode", "cluster", "objective")
@@ -141,14 +142,15 @@ def ahead_of_auto(
 ) -> list[AheadOfAuto]:
     """The strata in which a method is ahead of auto in the mean; empty where auto is at or ahead of every method.
 
-    The strata are those of problems that auto was run on. Where both find nothing, and where the method alone finds
-    nothing, the problem says nothing about the mean.
+    Auto with a policy is not among the others. The strata are those of problems that auto was run on. Where both find
+    nothing, and where the method alone finds nothing, the problem says nothing about the mean.
     """
     found = []
     gaps = {method: gaps_of(of_method, best_us) for method, of_method in values.items()}
+    others = sorted(method for method in gaps if method.partition(WITH)[0] != auto)
     for dimension, strata in strata_of(gaps.get(auto, {})).items():
         for stratum, problems in strata.items():
-            for method in sorted(gaps.keys() - {auto}) if problems else ():
+            for method in others if problems else ():
                 behind = auto_behind(gaps[auto], gaps[method], problems)
                 if behind is not None and behind.mean > EQUAL:
                     found.append(AheadOfAuto(dimension, stratum, method, behind))

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from engine.events import Json
-from engine.placers.registry import PLACERS
+from engine.placers.registry import PLACERS, policy_takers
 from experiments.benchmark.collected import EVALUATIONS, SECONDS, Collected
 from experiments.benchmark.few_evaluations import marks_within
 from experiments.benchmark.measuring import BenchmarkFiles, measure_missing, with_seeds
@@ -22,7 +22,7 @@ from experiments.benchmark.plots import draw_few, draw_profiles
 from experiments.benchmark.problems import benchmark_problems
 from experiments.benchmark.profiles import Points, profile, ratios
 from experiments.benchmark.results import results_of
-from experiments.benchmark.running import BenchmarkMethod
+from experiments.benchmark.running import BenchmarkMethod, GivenFile
 from experiments.benchmark.sample import sampled_graphs
 from experiments.benchmark.scope import make_benchmark_scope
 from experiments.benchmark.scores import least_of, strata_of
@@ -40,7 +40,9 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     """Make the runs that are missing, write the page, its plots and the JSON into `folder`, and return the page."""
     scope = make_benchmark_scope(settings or {})
     own = [BenchmarkMethod(each.name, each) for each in map(own_method, scope.own_places)]
-    every = [*own, *map(BenchmarkMethod, PLACERS)]
+    policies = [GivenFile.read(Path(scope.policy).expanduser())] if scope.policy else []
+    with_policy = [BenchmarkMethod(name, policy=each) for each in policies for name in policy_takers()]
+    every = [*own, *with_policy, *map(BenchmarkMethod, PLACERS)]
     graphs = sampled_graphs(scope.split, folder, LIST, report)[: scope.graphs]
     problems = with_seeds(list(benchmark_problems(graphs, scope)), scope)
     name = name_of(scope.side)
@@ -51,7 +53,8 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     )
     if scope.measure:
         torch.set_num_threads(1)
-        chosen = [method for method in every if method.own is not None or method.name in scope.method_names]
+        named = [*scope.method_names, *(method.name for method in [*own, *with_policy])]
+        chosen = [method for method in every if method.name in named]
         measure_missing(problems, chosen, scope, files, report)
     found = Collected(scope, problems, every, files)
     pictures = draw(found, folder)

@@ -9,6 +9,7 @@ from typing import Any
 from engine import VERSION
 from experiments.corpus.cached import CORPUS_SPLITS, MODES
 from experiments.corpus.lineage import FAMILIES, KINDS
+from experiments.corpus.recording_words import BUILD
 from experiments.corpus.split import DEVELOPMENT_SHARE, TEST_SHARE, split_of_families
 from experiments.pages import left_rule, table_line, table_of_figures
 
@@ -24,7 +25,12 @@ REASONS = (
     (r"nothing to train|has no attribute 'mean'|stack expects a non-empty", "what it returns cannot be trained on"),
 )
 """what a sentence says → the reason in words"""
-OTHERS = "its library or the recorder refuses it"
+USE = (
+    "\nOther experiments take graphs of a side with `experiments.corpus.cached.graphs_of`, and problems on a cluster\n"
+    "with `problem_in_corpus`."
+)
+NO_MODEL = "its default configuration builds no model"
+DOES_NOT_RUN = "it does not run with its default configuration and what it is called with here"
 
 
 def page(listed: Mapping[str, Rows], population: Mapping[str, int], command: str, cost: str, made: str) -> str:
@@ -42,7 +48,7 @@ def page(listed: Mapping[str, Rows], population: Mapping[str, int], command: str
         "\n".join(_by_kind(graphs)),
         _how(graphs, counted, population),
         _split_words(counted),
-        "## Cache\n\n" + cost,
+        "## Cache\n\n" + cost + USE,
         "## By library",
         "\n".join(_by_library(graphs, failures)),
         "## Families",
@@ -185,15 +191,16 @@ def _near_duplicates(graphs: Rows) -> list[str]:
     return ["## Near-duplicates", words, "\n".join(lines)]
 
 
-def reason_of(sentence: str) -> str:
+def reason_of(step: str, sentence: str) -> str:
     """The kind of a failure in words."""
-    return next((words for pattern, words in REASONS if re.search(pattern, sentence)), OTHERS)
+    other = NO_MODEL if step == BUILD else DOES_NOT_RUN
+    return next((words for pattern, words in REASONS if re.search(pattern, sentence)), other)
 
 
 def _failures(failures: Rows) -> list[str]:
     if not failures:
         return []
-    counts = Counter((row["failed"], reason_of(row["sentence"])) for row in failures)
+    counts = Counter((row["failed"], reason_of(row["failed"], row["sentence"])) for row in failures)
     lines = [[reason, step, str(count)] for (step, reason), count in counts.most_common()]
     rows = [table_line(("graph", "step", "what it says")), left_rule(3)]
     for row in failures:

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from engine.errors import PlacementError, SettingsError
+from engine.problem import Budget, PlacementProblem
 from engine.problem.making import problem_of
 from engine.simulator.streams.stream import Pipeline, Stream
 from engine.zoo.random_graphs import random_graph
 from experiments.__main__ import main
-from experiments.benchmark import measuring, running, table
+from experiments.benchmark import measuring, table
 from experiments.benchmark.clusters import BENCHMARK_CLUSTERS
 from experiments.benchmark.own_method import own_method
-from experiments.benchmark.running import WARM_UP
+from experiments.benchmark.running import WARM_UP, BenchmarkMethod, MethodRun, carried_out
 from experiments.benchmark.table import draw
 from experiments.keeping.lower_bounds import KeptBounds
 from experiments.keeping.yardstick import Yardstick, key_of
@@ -114,7 +115,7 @@ def test_it_continues_after_a_stop_and_rows_of_other_code_do_not_count(
     benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope = {"graphs": 1, "clusters": "pair", "methods": "heft,random", "seconds": 0.0}
-    whole = running.carried_out
+    whole = carried_out
     made: list[str] = []
 
     def stopped(*arguments: Any) -> Any:
@@ -190,6 +191,27 @@ def test_a_method_of_ones_own_stands_in_the_same_table(benchmark: Benchmark, tmp
     file.write_text(GOOD + "\n")
     benchmark.run(**scope, methods="none")
     assert len({row["key"].get("file") for row in benchmark.rows()}) == 3
+
+
+def test_a_policy_gives_the_methods_that_take_one_a_second_row(
+    benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quick(problem: PlacementProblem, _: BenchmarkMethod, budget: Budget, seed: int) -> MethodRun:
+        return carried_out(problem, BenchmarkMethod("single_device"), budget, seed)
+
+    monkeypatch.setattr(measuring, "carried_out", quick)
+    monkeypatch.setattr(measuring, "warm_up", lambda *_: None)
+    file = Path(__file__).parents[2] / "policies" / "default.safetensors"
+    scope = {"graphs": 1, "clusters": "pair", "objective": "step_time", "seconds": 0.0, "methods": "none"}
+    text = benchmark.run(**scope, policy=str(file))
+    assert (
+        "| Auto with default.safetensors | 1 | 1 |" in text and "| Placeto with default.safetensors | 1 | 1 |" in text
+    )
+    assert {row["key"]["method"] for row in benchmark.rows()} == {
+        *("auto+default.safetensors", "placeto+default.safetensors"),
+    }
+    with pytest.raises(SettingsError, match="nowhere: there is no such file"):
+        benchmark.run(**scope, policy="nowhere")
 
 
 def body(line: str) -> str:

@@ -56,8 +56,10 @@ def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None
     lines = capsys.readouterr().out.splitlines()
     scope = EXPERIMENTS[name].make_scope()({})
     assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(scope)]
-    if any(line.startswith("cache=") for line in lines):
-        assert 'cache=".cache/families"; allowed: a text; folder of the families\' graphs' in lines
+    assert {line for line in lines if line.startswith("cache=")} <= {
+        'cache=".cache/families"; allowed: a text; folder of the families\' graphs',
+        'cache=""; allowed: a text; folder for recordings and graphs; empty: the user\'s cache folder',
+    }
     assert all(each.sentence for each in declarations(scope).values())
 
 

@@ -30,7 +30,7 @@ from experiments.corpus.digest import OpShares, group_graph_digest
 from experiments.corpus.filling import fill, key_of, listed_cases
 from experiments.corpus.lineage import FAMILIES, KINDS, families_with, family_of
 from experiments.corpus.listing import listing, near_in
-from experiments.corpus.page import OTHERS, page, reason_of
+from experiments.corpus.page import DOES_NOT_RUN, NO_MODEL, page, reason_of
 from experiments.corpus.prepared_facts import facts_of, keep
 from experiments.corpus.split import MEMBERS_OF, duplicates_in, split_of_families
 from experiments.corpus.split import ZOO as FAMILIES_OF_THE_ZOO
@@ -292,5 +292,5 @@ def test_the_page_counts_kinds_families_and_failures(filled: Path) -> None:
     assert text.startswith("# The corpus: 4 architectures of 4 families, 8 graphs")
     assert "| all | 4 | 4 | 4 | 4 | 2 | 4 | 0 | 2 |" in text
     assert "| what the model does depends on the values of its data | record | 1 |" in text
-    assert reason_of("ValueError: it requires grid_thw") == "it needs inputs that the experiment does not make"
-    assert reason_of("KeyError: x") == OTHERS
+    assert reason_of("build", "ValueError: it requires grid") == "it needs inputs that the experiment does not make"
+    assert [reason_of(step, "KeyError: x") for step in ("build", "size")] == [NO_MODEL, DOES_NOT_RUN]
