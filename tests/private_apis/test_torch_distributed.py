@@ -1,6 +1,5 @@
 """What the processes of a training use of torch.distributed that its documents name nowhere."""
 
-import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def test_a_group_of_gloo_listens_at_the_address_it_is_given_and_takes_its_time_l
 
 def listening() -> set[tuple[str, str]]:
     """Address and inode of each socket that this process listens with."""
-    own = {os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
+    own = {str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listeners = [row for row in rows if row[3] == LISTENS and f"socket:[{row[9]}]" in own]
     return {(row[1].partition(":")[0], row[9]) for row in listeners}
