@@ -32,6 +32,7 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.torch_threads import torch_threads
 from engine.policies.checkpoint import STATE
 from engine.policies.drawn.pool import DrawnPool
+from engine.policies.flight import Flight
 from engine.policies.learner_numbers import LearnerNumbers
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
@@ -62,6 +63,7 @@ class Learner:
         self._rng = np.random.default_rng(seed)
         self._network = fresh_network(self.placeto_settings, self._rng, torch_device_of(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
+        self._flight = Flight(self._network, self._optimiser, self.placeto_settings)
         self.ranges: Ranges = {}
         """of the traits of all problems so far, but for those with varied costs"""
         self._bound = [self._learner_of(training.problem) for training in problems]
@@ -173,18 +175,33 @@ class Learner:
         self.imitation_steps += 1
 
     def _explore(self) -> None:
-        settings, usual, progress = self._settings, self._next_or_drawn(), self._stage_done
-        bound = usual
+        settings, progress = self._settings, self._stage_done
+        count = settings.graphs_together
+        if settings.reinforcement_batches:
+            count = min(count, settings.reinforcement_batches - self.batches)
+        chosen = [self._chosen() for _ in range(count)]
+        sampled_share = falling(1.0, settings.sampled_share_end, progress / FEWEST_SAMPLED_FROM)
+        if settings.graphs_together == 1:
+            [(bound, order)] = chosen
+            self._evaluations += bound.explore(order, progress, self._rng, sampled_share)
+        else:
+            plans = [bound.plan(order, self._rng, sampled_share) for bound, order in chosen]
+            self._evaluations += self._flight.explore([bound for bound, _ in chosen], plans, progress)
+        rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
+        for bound, order in chosen:
+            if bound.gap is not None and bound.gap > settings.imitated_gap:
+                bound.imitate((order,), rate, self._rng)
+        self.batches += count
+
+    def _chosen(self) -> tuple[ProblemLearner, str]:
+        """A problem for a batch of reinforcement, perhaps with varied costs, and the kind of its orders."""
+        settings, bound = self._settings, self._next_or_drawn()
         if self._rng.random() < settings.varied_share:
             with suppress(CostError):  # costs near the largest that can be simulated are not varied
-                bound = usual.varied(settings.varied_spread, self._rng)
+                bound = bound.varied(settings.varied_spread, self._rng)
                 self._evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
-        sampled_share = falling(1.0, settings.sampled_share_end, progress / FEWEST_SAMPLED_FROM)
-        self._evaluations += bound.explore(order, progress, self._rng, sampled_share)
-        if bound.gap is not None and bound.gap > settings.imitated_gap:
-            bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
-        self.batches += 1
+        return bound, order
 
     def _learner_of(self, problem: PlacementProblem) -> ProblemLearner:
         learner = self.of_a_problem(problem, self.placeto_settings, self._network, self._optimiser)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.files.compiled import compiled
-from engine.placeto.episodes import EpisodePlan, make_episode_plan
+from engine.placeto.episodes import EpisodePlan, Episodes, make_episode_plan
 from engine.placeto.learning.graph_training import penalised_time
 from engine.placeto.learning.optimiser import Optimiser
 from engine.placeto.learning.reinforce import Reinforce
@@ -89,8 +89,8 @@ class ProblemLearner:
         """mean relative gap of the last batch to the best; None before the first batch"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
-        self._actor = SharedHeadActor(settings, self._graph, network, torch_device_of(settings.torch_device))
-        self._reinforce = Reinforce(self._actor, settings, optimiser)
+        self.actor = SharedHeadActor(settings, self._graph, network, torch_device_of(settings.torch_device))
+        self._reinforce = Reinforce(self.actor, settings, optimiser)
         self._penalty = penalised_time(settings, self._graph)
         self._classes = interchangeable_devices(self.problem)
 
@@ -98,7 +98,7 @@ class ProblemLearner:
         """A learner of the same graph and cluster with varied costs, which begins with the best known placement."""
         assert self.best is not None, "nothing was taught"
         problem = varied_problem(self.problem, spread, rng)
-        varied = type(self)(problem, self._settings, self._actor.network, self._optimiser)
+        varied = type(self)(problem, self._settings, self.actor.network, self._optimiser)
         varied.teach(self.best)
         return varied
 
@@ -108,7 +108,7 @@ class ProblemLearner:
 
     def teach(self, placement: NDArray[np.int32]) -> None:
         """Set `placement` [groups] as the best known."""
-        self.best, self.best_value = placement, float(self._values(placement[None, :])[0])
+        self.best, self.best_value = placement, float(self.values(placement[None, :])[0])
 
     def imitate(self, traversals: tuple[str, ...], learning_rate: float, rng: np.random.Generator) -> float:
         """Imitate the best known placement for one step, in one order of each of `traversals`; returns the loss."""
@@ -117,44 +117,54 @@ class ProblemLearner:
         plan = dataclasses.replace(self._plan(traversals[0], len(orders), rng), orders=orders)
         actions = self.best[orders]
         choices = torch.from_numpy(equal_choices(self._classes, self._graph.allowed, orders, actions))
-        choices = choices.to(self._actor.torch_device)
+        choices = choices.to(self.actor.torch_device)
         self._optimiser.begin()
         total = 0.0
-        for part in self._actor.score(self._actor.replay(plan, actions), _never):
+        for part in self.actor.score(self.actor.replay(plan, actions), _never):
             loss = imitation_loss(part.log_probabilities, choices[part.episodes]).sum() / actions.size
             loss.backward()
             total += float(loss.detach())
         self._optimiser.step(learning_rate, self._settings.gradient_norm)
-        self._actor.forget()
+        self.actor.forget()
         return total
 
     def explore(self, traversal: str, progress: float, rng: np.random.Generator, sampled_share: float = 1.0) -> int:
         """Learn from one batch by reinforcement, in orders of the kind `traversal`; returns its evaluations.
 
-        A `sampled_share` of the steps is drawn. With less than all, the others and the first episode are greedy.
+        `sampled_share` as in `plan`.
+        """
+        episodes = self.actor.sample(self.plan(traversal, rng, sampled_share), _never)
+        ends = episodes.ends()
+        self._reinforce.update(episodes, advantages_of(episodes, self._seen(ends)), progress, _never)
+        self.actor.forget()
+        return len(ends)
+
+    def plan(self, traversal: str, rng: np.random.Generator, sampled_share: float) -> EpisodePlan:
+        """The plan of a batch: a `sampled_share` of the steps is drawn.
+
+        With less than all, the others and the first episode are greedy.
         """
         plan = self._plan(traversal, self._settings.batch_episodes, rng)
         if sampled_share < 1.0:
             greedy = rng.random(plan.orders.shape) >= sampled_share
             greedy[0] = True
             plan = dataclasses.replace(plan, greedy=greedy)
-        episodes = self._actor.sample(plan, _never)
-        ends = episodes.ends()
-        advantages = np.repeat(batch_advantages(self._seen(ends))[:, None], plan.steps, axis=1)
-        self._reinforce.update(episodes, advantages, progress, _never)
-        self._actor.forget()
-        return len(ends)
+        return plan
 
     def _seen(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
-        """[batch] ρ' of `placements` [batch, groups]: their mean gap is kept, and the best of them if it is ahead."""
-        values = self._values(placements)
+        """[batch] ρ' of `placements` [batch, groups], which are noted."""
+        values = self.values(placements)
+        self.note(placements, values)
+        return values
+
+    def note(self, placements: NDArray[np.int32], values: NDArray[np.float64]) -> None:
+        """Keep the mean gap of `placements` [batch, groups] with ρ' `values`, and the best of them if it is ahead."""
         least = int(np.argmin(values))
         if values[least] < self.best_value:
             self.best, self.best_value = placements[least].copy(), float(values[least])
         self.gap = float(values.mean() / self.best_value - 1)
-        return values
 
-    def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
+    def values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
         """[batch] ρ' of `placements`; these evaluations are charged to no budget, the caller counts them."""
         evaluations = self.problem.simulator.evaluate(placements)
         return self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self.problem.memory_bytes)
@@ -162,6 +172,11 @@ class ProblemLearner:
     def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> EpisodePlan:
         settings = dataclasses.replace(self._settings, traversal=traversal, batch_episodes=batch)
         return make_episode_plan(settings, self._graph, np.zeros(0, np.int32), False, rng)
+
+
+def advantages_of(episodes: Episodes, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[batch, steps] the advantages of a batch whose ends have ρ' `values` [batch]."""
+    return np.repeat(batch_advantages(values)[:, None], episodes.plan.steps, axis=1)
 
 
 def batch_advantages(values: NDArray[np.float64]) -> NDArray[np.float64]:

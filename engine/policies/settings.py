@@ -124,6 +124,13 @@ class PolicyTrainingSettings:
         "learners side by side, each in a process with its share of the graphs; their weights are averaged. Best is "
         "one for each idle processor",
     )
+    graphs_together: int = whole(
+        1,
+        1,
+        1024,
+        "batches of reinforcement that are decided together, each on its own graph and cluster, and learned from in "
+        "one update; on the CPU in as many threads as torch_threads, on a GPU in lockstep",
+    )
     embedding_width: int = whole(32, 1, 512, "width of a group's embedding")
     hidden_width: int = whole(64, 1, 512, "width of the hidden layers of the shared head")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction")

@@ -25,6 +25,7 @@ from engine.placeto.settings import make_settings
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import Budget, PlacementProblem
 from engine.simulator import Simulator
+from experiments.bench.flights import flight_lines
 from experiments.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
 from experiments.replaced import replaced
 
@@ -111,7 +112,8 @@ def run_benchmark() -> str:
         "",
         f"A policy's training: {POLICY_STEPS} steps of imitation, {POLICY_STEPS} batches of reinforcement, one thread:",
     ]
-    return "\n".join([*head, *rows, *foot, *passes, *learned, *policies])
+    flights = [line for device in devices for line in ("", *flight_lines(device))]
+    return "\n".join([*head, *rows, *foot, *passes, *learned, *policies, *flights])
 
 
 def torch_devices() -> tuple[str, ...]:

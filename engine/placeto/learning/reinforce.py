@@ -54,7 +54,7 @@ class Reinforce:
         settings = self._settings
         falling_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
         learning_rate = learners.learning_rate(falling_rate, is_frozen=settings.frozen)
-        batch = _Batch(
+        batch = BatchLoss(
             episodes,
             advantages,
             falling(settings.entropy_weight, settings.entropy_weight_end, progress),
@@ -71,7 +71,7 @@ class Reinforce:
         return UpdateNumbers(batch.entropy, float(np.mean(norms)), learning_rate)
 
 
-class _Batch:
+class BatchLoss:
     """The loss of a batch, part by part, over the epochs."""
 
     def __init__(

@@ -48,6 +48,14 @@ class Decisions:
     counted: Tensor | None = None
     """[batch, steps] whether the decision is to be scored; None: all are"""
 
+    @property
+    def rows(self) -> Tensor:
+        """[batch, steps] number of the decision among those to be scored, or -1."""
+        if self.counted is None:
+            return torch.arange(self.orders.numel()).reshape(self.orders.shape)
+        numbers = self.counted.flatten().cumsum(0).reshape(self.orders.shape) - 1
+        return numbers.masked_fill(~self.counted, -1)
+
 
 class _Indices(NamedTuple):
     """The fields of `Decisions` that the compiled sums need, in the same shapes; all int64."""
@@ -58,19 +66,22 @@ class _Indices(NamedTuple):
     orders: Ints
     actions: Ints
     before: Ints
+    rows: Ints
 
 
 def group_sums(own: Tensor, more: Tensor, parallel: Tensor, decisions: Decisions) -> Tensor:
     """[batch, steps, devices, width] sums of rows of `own`, `parallel` [groups, width] and `more` [2 · groups, width].
 
-    `more` has the parents' rows, then the children's; `decisions.member_index` refers to its rows.
+    `more` has the parents' rows, then the children's; `decisions.member_index` refers to its rows. [counted, devices,
+    width] where not all decisions are to be scored.
     """
     if own.device.type != "cpu":
-        return _of_torch(own, more, parallel, decisions)
+        sums = _of_torch(own, more, parallel, decisions)
+        return sums if decisions.counted is None else sums[decisions.counted]
     indices = (getattr(decisions, name) for name in _Indices._fields)
-    sums = _GroupSums.apply(own, more, parallel, *indices)  # type: ignore[no-untyped-call]  # torch has no type for it
-    assert isinstance(sums, Tensor)
-    return sums
+    rows = _GroupSums.apply(own, more, parallel, *indices)  # type: ignore[no-untyped-call]  # torch has no type for it
+    assert isinstance(rows, Tensor)
+    return rows.reshape(*decisions.orders.shape, *rows.shape[1:]) if decisions.counted is None else rows
 
 
 class _GroupSums(torch.autograd.Function):
@@ -90,10 +101,11 @@ class _GroupSums(torch.autograd.Function):
 
 @compiled
 def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) -> NDArray[np.float32]:
-    member_index, member_offset, starts, orders, actions, before = indices
+    """[rows, devices, width]."""
+    member_index, member_offset, starts, orders, actions, before, rows = indices
     batch, steps = orders.shape
     devices = (len(member_offset) - 1) // (batch * steps)
-    sums = np.zeros((batch, steps, devices, own.shape[1]), dtype=own.dtype)
+    sums = np.zeros((rows.max() + 1, devices, own.shape[1]), dtype=own.dtype)
     placed = np.empty((devices, own.shape[1]), dtype=own.dtype)
     bag = 0
     for episode in range(batch):
@@ -105,13 +117,13 @@ def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) 
             group = orders[episode, step]
             if before[episode, step] != NO_DEVICE:
                 subtract_row(placed[before[episode, step]], parallel[group])
-            for device in range(devices):
-                row = sums[episode, step, device]
+            for device in range(devices if rows[episode, step] >= 0 else 0):
+                row = sums[rows[episode, step], device]
                 add_row(row, own[group])
                 add_row(row, placed[device])
-                for member in range(member_offset[bag], member_offset[bag + 1]):
+                for member in range(member_offset[bag + device], member_offset[bag + device + 1]):
                     add_row(row, more[member_index[member]])
-                bag += 1
+            bag += devices
             add_row(placed[actions[episode, step]], parallel[group])
     return sums
 
@@ -120,11 +132,12 @@ def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) 
 def _spread_groups(
     gradient: Floats, indices: _Indices
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """The gradients of the three tables.
+    """The gradients of the three tables, from that of the sums, [rows, devices, width].
 
     The loop goes backwards; `later` sums the gradients of all later decisions, to which a group on a device adds."""
-    member_index, member_offset, starts, orders, actions, before = indices
-    batch, steps, devices, width = gradient.shape
+    member_index, member_offset, starts, orders, actions, before, rows = indices
+    batch, steps = orders.shape
+    _, devices, width = gradient.shape
     groups = starts.shape[1]
     own = np.zeros((groups, width), dtype=gradient.dtype)
     more = np.zeros((2 * groups, width), dtype=gradient.dtype)
@@ -135,8 +148,8 @@ def _spread_groups(
         for step in range(steps - 1, -1, -1):
             group = orders[episode, step]
             add_row(parallel[group], later[actions[episode, step]])
-            for device in range(devices):
-                row = gradient[episode, step, device]
+            for device in range(devices if rows[episode, step] >= 0 else 0):
+                row = gradient[rows[episode, step], device]
                 add_row(own[group], row)
                 add_row(later[device], row)
                 bag = (episode * steps + step) * devices + device

@@ -60,7 +60,7 @@ def sample_together(
     Raises SettingsError if a score is not finite.
     """
     order = sorted(range(len(plans)), key=lambda number: -plans[number].steps)
-    lockstep = _Lockstep(network, [actors[number] for number in order], [plans[number] for number in order])
+    lockstep = Lockstep(network, [actors[number] for number in order], [plans[number] for number in order])
     alive = len(order)
     for step in range(lockstep.steps + 1):
         raise_if_over()
@@ -74,7 +74,7 @@ def sample_together(
             lockstep.choose(step, alive)
 
 
-class _Lockstep:
+class Lockstep:
     """The state of all episodes."""
 
     def __init__(self, network: SharedHead, actors: Sequence[SharedHeadActor], plans: Sequence[EpisodePlan]) -> None:

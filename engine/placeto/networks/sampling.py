@@ -131,9 +131,10 @@ def _score(
         score = graph.prior_scores[group, device]
         for feature in range(DEVICE_FEATURES):
             value = view[device, feature]
-            score += value * head.view_score[feature]
-            for unit in range(hidden):
-                row[unit] += value * head.view_weight[feature, unit]
+            if value != 0.0:  # half of them are 0
+                score += value * head.view_score[feature]
+                for unit in range(hidden):
+                    row[unit] += value * head.view_weight[feature, unit]
         scores[device] = score
         for unit in range(hidden):
             row[unit] = max(row[unit], np.float32(0.0))

@@ -82,7 +82,7 @@ class SharedHead(nn.Module):
         more = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
         sums, orders = group_sums(projections.own, more, projections.parallel, decisions), decisions.orders
         if decisions.counted is not None:
-            sums, orders = sums[decisions.counted], orders[decisions.counted]
+            orders = orders[decisions.counted]
         first = torch.relu(sums + self.view(decisions.views))
         second = self.second(first) + self.together(first.mean(dim=-2, keepdim=True))
         deep = self.score(torch.relu(second))

@@ -1,6 +1,6 @@
 """The shared head on one problem: samples in compiled code and scores all decisions in batches for the gradient."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from engine.placeto.networks.actor import Actor, ScoredDecisions
 from engine.placeto.networks.choices import index_tensor, initialise, score_equally, scores_overflow
 from engine.placeto.networks.group_sums import Decisions
 from engine.placeto.networks.message_passing import data_of
-from engine.placeto.networks.sampling import members_on_devices, replay_episodes, sample_episodes
+from engine.placeto.networks.sampling import HeadArrays, members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.networks.shared_head import Projections, SharedHead
 from engine.placeto.networks.weights import set_weights
 from engine.placeto.seeing.device_view import BOTH_LATER, HERE, LISTED
@@ -104,6 +104,10 @@ class SharedHeadActor(Actor):
         """Decide episode after episode in compiled code. Raises SettingsError if a score is not finite."""
         with torch.no_grad():
             head = self.network.arrays(self.network.project(self.data))
+        return self.sample_by(head, plan, raise_if_over)
+
+    def sample_by(self, head: HeadArrays, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
+        """As `sample`, by the network's arrays for this graph."""
         actions, views = [], []
         for first in range(0, plan.batch, self._episodes_a_part):
             raise_if_over()
@@ -132,13 +136,19 @@ class SharedHeadActor(Actor):
         """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part."""
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
         projections = self.network.project(self.data)
-        leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
+        leaves = leaves_of(projections)
+        yield from self.score_by(leaves, episodes, raise_if_over)
+        pass_on([projections], [leaves])
+
+    def score_by(
+        self, leaves: Projections, episodes: SampledEpisodes, raise_if_over: RaiseIfOver
+    ) -> Iterator[ScoredDecisions]:
+        """As `score`, by the graph's projections; their gradient stays in `leaves`."""
         for first in range(0, episodes.plan.batch, self._episodes_a_part):
             raise_if_over()
             part = slice(first, min(first + self._episodes_a_part, episodes.plan.batch))
             scored = self.network.log_probabilities(leaves, self._decisions(episodes, part), episodes.plan.explore)
             yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
-        torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
 
     def forget(self) -> None:
         """Free the last scored episodes, which take some MB for each of the problems that take turns."""
@@ -168,6 +178,17 @@ class SharedHeadActor(Actor):
             prior_scores=self._prior_scores,
             counted=counted,
         )
+
+
+def leaves_of(projections: Projections) -> Projections:
+    """`projections` cut off from what they were made of, so that gradients gather there."""
+    return Projections(*(tensor.detach().requires_grad_() for tensor in projections))
+
+
+def pass_on(projections: Sequence[Projections], leaves: Sequence[Projections]) -> None:
+    """Pass the gradients that gathered in `leaves` on to what `projections` were made of."""
+    tensors = [tensor for each in projections for tensor in each]
+    torch.autograd.backward(tensors, [_gradient(leaf) for each in leaves for leaf in each])
 
 
 def _set_preferences(network: SharedHead, settings: PlacetoSettings) -> None:

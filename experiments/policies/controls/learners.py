@@ -81,11 +81,11 @@ class CreditedProblem(ProblemLearner):
         episodes, ends, values = self._sampled(traversal, rng)
         least = int(np.argmin(values))
         moved, move_of = single_moves(ends[least], self._graph.allowed, interchangeable_devices(self.problem))
-        labels = soft_labels(self._values(moved), float(values[least]), move_of, TEMPERATURE)
+        labels = soft_labels(self.values(moved), float(values[least]), move_of, TEMPERATURE)
         one = _only(episodes, least)
-        target = torch.from_numpy(labels[one.plan.orders]).to(self._actor.torch_device)
+        target = torch.from_numpy(labels[one.plan.orders]).to(self.actor.torch_device)
         self._optimiser.begin()
-        for part in self._actor.score(one, lambda: None):
+        for part in self.actor.score(one, lambda: None):
             logarithms = part.log_probabilities.clamp_min(torch.finfo(torch.float32).min / 2)
             loss = -(target[part.episodes] * logarithms).sum() / one.actions.size
             loss.backward()  # type: ignore[no-untyped-call]  # torch's own
@@ -96,7 +96,7 @@ class CreditedProblem(ProblemLearner):
         self, traversal: str, rng: np.random.Generator
     ) -> tuple[SampledEpisodes, NDArray[np.int32], NDArray[np.float64]]:
         """(a batch, its ends [batch, groups], their values [batch]); the best end is kept, and the gap."""
-        episodes = self._actor.sample(self._plan(traversal, self._settings.batch_episodes, rng), lambda: None)
+        episodes = self.actor.sample(self._plan(traversal, self._settings.batch_episodes, rng), lambda: None)
         ends = episodes.ends()
         return episodes, ends, self._seen(ends)
 
@@ -104,7 +104,7 @@ class CreditedProblem(ProblemLearner):
         settings = self._settings
         rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
         self._optimiser.step(rate, settings.gradient_norm)
-        self._actor.forget()
+        self.actor.forget()
 
 
 class ExpertProblem(CreditedProblem):
@@ -125,8 +125,8 @@ class ExpertProblem(CreditedProblem):
         classes = interchangeable_devices(self.problem)
         choices = torch.from_numpy(equal_choices(classes, self._graph.allowed, one.plan.orders, actions))
         self._optimiser.begin()
-        for part in self._actor.score(self._actor.replay(one.plan, actions), lambda: None):
-            chosen = choices[part.episodes].to(self._actor.torch_device)
+        for part in self.actor.score(self.actor.replay(one.plan, actions), lambda: None):
+            chosen = choices[part.episodes].to(self.actor.torch_device)
             loss = imitation_loss(part.log_probabilities, chosen).sum() / actions.size
             loss.backward()  # type: ignore[no-untyped-call]  # torch's own
         self._end_step(progress)
@@ -143,7 +143,7 @@ class RepeatedProblem(ProblemLearner):
         if rng.random() < SECOND_PASSES:
             first = self._plan(traversal, 1, rng)
             greedy = replace(first, greedy=np.ones_like(first.greedy))
-            self._start = self._actor.sample(greedy, lambda: None).ends()[0]
+            self._start = self.actor.sample(greedy, lambda: None).ends()[0]
         try:
             return super().explore(traversal, progress, rng, sampled_share)
         finally:

@@ -112,14 +112,14 @@ def test_late_batches_draw_a_share_of_their_steps(monkeypatch: pytest.MonkeyPatc
     learner, rng = bound(problem), np.random.default_rng(1)
     learner.teach(np.zeros(problem.group_count, np.int32))
     drawn: list[float] = []
-    sample = learner._actor.sample
+    sample = learner.actor.sample
 
     def looked(plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
         assert plan.greedy[0].all() or not plan.greedy.any()
         drawn.append(1.0 - float(plan.greedy[1:].mean()))
         return sample(plan, raise_if_over)
 
-    monkeypatch.setattr(learner._actor, "sample", looked)
+    monkeypatch.setattr(learner.actor, "sample", looked)
     for share in (1.0, 0.5, 0.0):
         learner.explore("topological", 0.0, rng, share)
     assert drawn[0] == 1.0 and 0.4 < drawn[1] < 0.6 and drawn[2] == 0.0
