@@ -23,7 +23,7 @@ from engine.placeto.networks.shared_head_actor import SampledEpisodes, leaves_of
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.problem_learner import ProblemLearner, advantages_of
 
-Ended = tuple[SampledEpisodes, NDArray[np.float64]]
+EndedGraph = tuple[SampledEpisodes, NDArray[np.float64]]
 """a graph's episodes, and ρ' of their ends"""
 
 
@@ -45,12 +45,12 @@ class Flight:
 
     def _side_by_side(
         self, learners: Sequence[ProblemLearner], plans: Sequence[EpisodePlan], threads: ThreadPoolExecutor
-    ) -> list[Ended]:
+    ) -> list[EndedGraph]:
         actors = [learner.actor for learner in learners]
         with torch.no_grad():
             heads = [self._network.arrays(part) for part in parts_of(project_together(self._network, actors), actors)]
 
-        def decide(number: int) -> Ended:
+        def decide(number: int) -> EndedGraph:
             episodes = actors[number].sample_by(heads[number], plans[number], _never)
             return episodes, learners[number].values(episodes.ends())
 
@@ -58,7 +58,7 @@ class Flight:
 
     def _in_lockstep(
         self, learners: Sequence[ProblemLearner], plans: Sequence[EpisodePlan], threads: ThreadPoolExecutor
-    ) -> list[Ended]:
+    ) -> list[EndedGraph]:
         found: dict[int, tuple[SampledEpisodes, Future[NDArray[np.float64]]]] = {}
 
         def simulate(number: int, episodes: SampledEpisodes) -> None:
@@ -68,7 +68,7 @@ class Flight:
         sample_together(self._network, actors, plans, _never, threads, count, simulate)
         return [(episodes, values.result()) for episodes, values in (found[number] for number in range(len(plans)))]
 
-    def _update(self, learners: Sequence[ProblemLearner], ended: Sequence[Ended], progress: float) -> None:
+    def _update(self, learners: Sequence[ProblemLearner], ended: Sequence[EndedGraph], progress: float) -> None:
         settings, actors = self._settings, [learner.actor for learner in learners]
         rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
         entropy_weight = falling(settings.entropy_weight, settings.entropy_weight_end, progress)

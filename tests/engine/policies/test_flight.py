@@ -38,7 +38,8 @@ def test_a_flight_of_one_graph_is_a_batch_of_it() -> None:
         assert flight_of(flight).explore([bound], [plan], 0.4) == 4
         assert bound.gap == alone._bound[2].gap
         for name, array in alone.weights().items():
-            np.testing.assert_allclose(np.asarray(flight.weights()[name], dtype=np.float64), np.asarray(array, dtype=np.float64), rtol=1e-4, atol=1e-6)
+            one, other = (np.asarray(each, dtype=np.float64) for each in (array, flight.weights()[name]))
+            np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
 
 
 def test_an_update_is_the_mean_of_what_each_graph_says() -> None:
