@@ -119,5 +119,5 @@ def _backward(
     actor: SharedHeadActor, episodes: SampledEpisodes, drawn: torch.Tensor, *, drawn_alone: bool
 ) -> Iterator[torch.Tensor]:
     for part in actor.score(episodes, lambda: None, drawn_alone=drawn_alone):
-        part.log_probabilities[drawn][:, 0].sum().backward()
+        part.log_probabilities[drawn][:, 0].sum().backward()  # type: ignore[no-untyped-call]  # torch's own
         yield part.log_probabilities.detach()
