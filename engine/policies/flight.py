@@ -81,7 +81,7 @@ class Flight:
             parts = parts_of(project_together(self._network, actors), actors)
             leaves = [leaves_of(part) for part in parts]
             for actor, own, loss, (episodes, _) in zip(actors, leaves, losses, ended, strict=True):
-                for part in actor.score_by(own, episodes, _never):
+                for part in actor.score_by(own, episodes, _never, drawn_alone=True):
                     (loss.loss(part) / len(actors)).backward()  # type: ignore[no-untyped-call]  # torch's own
                 loss.close_epoch()
             pass_on(parts, leaves)

@@ -64,7 +64,7 @@ class Reinforce:
         norms = []
         for _ in range(settings.epochs):
             self._optimiser.begin()
-            for part in self._actor.score(episodes, raise_if_over):
+            for part in self._actor.score(episodes, raise_if_over, drawn_alone=True):
                 batch.loss(part).backward()  # type: ignore[no-untyped-call]  # torch's own
             norms.append(self._optimiser.step(learning_rate, settings.gradient_norm))
             batch.close_epoch()

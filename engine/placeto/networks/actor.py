@@ -32,8 +32,10 @@ class Actor(ABC):
         """Decide the episodes of `plan`, without gradients."""
 
     @abstractmethod
-    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
-        """Score all decisions again, with gradients, part by part.
+    def score(
+        self, episodes: Episodes, raise_if_over: RaiseIfOver, *, drawn_alone: bool = False
+    ) -> Iterator[ScoredDecisions]:
+        """Score all decisions again, with gradients, part by part. `drawn_alone`: greedy ones need not be scored.
 
         The caller must call backward on each part before it takes the next, and must take all parts.
         """

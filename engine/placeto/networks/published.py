@@ -271,7 +271,13 @@ class PublishedActor(Actor):
             decided[rows, current] = True
         return SeenEpisodes(plan, actions, starts.seen)
 
-    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
+    def score(
+        self,
+        episodes: Episodes,
+        raise_if_over: RaiseIfOver,
+        *,
+        drawn_alone: bool = False,  # noqa: ARG002  # it scores all
+    ) -> Iterator[ScoredDecisions]:
         """Score the decisions in parts of some steps of all episodes, small enough for the gradient's memory."""
         assert isinstance(episodes, SeenEpisodes), "episodes of another policy"
         batch = episodes.plan.batch

@@ -97,7 +97,7 @@ class SharedHeadActor(Actor):
         members = len(related.parent_index) + len(related.child_index)
         numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
         self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
-        self._latest: tuple[SampledEpisodes, slice, Decisions] | None = None
+        self._latest: tuple[SampledEpisodes, slice, bool, Decisions] | None = None
         """the last scored part: with one part a batch, every epoch scores the same"""
 
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
@@ -132,39 +132,47 @@ class SharedHeadActor(Actor):
         views = replay_episodes(self.view_graph, plan.starts, plan.orders, actions)
         return SampledEpisodes(plan, actions, views)
 
-    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
-        """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part."""
+    def score(
+        self, episodes: Episodes, raise_if_over: RaiseIfOver, *, drawn_alone: bool = False
+    ) -> Iterator[ScoredDecisions]:
+        """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part.
+
+        With `drawn_alone` the numbers of greedy decisions are 0 where there are many.
+        """
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
         projections = self.network.project(self.data)
         leaves = leaves_of(projections)
-        yield from self.score_by(leaves, episodes, raise_if_over)
+        yield from self.score_by(leaves, episodes, raise_if_over, drawn_alone=drawn_alone)
         pass_on([projections], [leaves])
 
     def score_by(
-        self, leaves: Projections, episodes: SampledEpisodes, raise_if_over: RaiseIfOver
+        self, leaves: Projections, episodes: SampledEpisodes, raise_if_over: RaiseIfOver, *, drawn_alone: bool
     ) -> Iterator[ScoredDecisions]:
         """As `score`, by the graph's projections; their gradient stays in `leaves`."""
         for first in range(0, episodes.plan.batch, self._episodes_a_part):
             raise_if_over()
             part = slice(first, min(first + self._episodes_a_part, episodes.plan.batch))
-            scored = self.network.log_probabilities(leaves, self._decisions(episodes, part), episodes.plan.explore)
+            scored = self.network.log_probabilities(
+                leaves, self._decisions(episodes, part, drawn_alone=drawn_alone), episodes.plan.explore
+            )
             yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
 
     def forget(self) -> None:
         """Free the last scored episodes, which take some MB for each of the problems that take turns."""
         self._latest = None
 
-    def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
-        if self._latest is None or self._latest[0] is not episodes or self._latest[1] != part:
-            self._latest = (episodes, part, self._make_decisions(episodes, part))
-        return self._latest[2]
+    def _decisions(self, episodes: SampledEpisodes, part: slice, *, drawn_alone: bool) -> Decisions:
+        key = (part, drawn_alone)
+        if self._latest is None or self._latest[0] is not episodes or self._latest[1:3] != key:
+            self._latest = (episodes, part, drawn_alone, self._make_decisions(episodes, part, drawn_alone=drawn_alone))
+        return self._latest[3]
 
-    def _make_decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
+    def _make_decisions(self, episodes: SampledEpisodes, part: slice, *, drawn_alone: bool) -> Decisions:
         plan, actions = episodes.plan, episodes.actions[part]
         starts, orders = plan.starts[part], plan.orders[part]
         index, offset = members_on_devices(self.view_graph, starts, orders, actions)
         views, counts, counted = episodes.views[part], ~plan.greedy[part], None
-        if counts.mean() < MOST_COUNTED:
+        if drawn_alone and counts.mean() < MOST_COUNTED:
             views, counted = views[counts], torch.from_numpy(counts).to(self.torch_device)
         return Decisions(
             starts=index_tensor(starts, self.torch_device),

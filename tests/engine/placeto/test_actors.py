@@ -344,7 +344,7 @@ def test_members_and_sums_for_cuda_are_those_of_the_compiled_way(*, nowhere: boo
     policy = policy_on(problem, "fast")
     assert isinstance(policy, SharedHeadActor)
     episodes = policy.sample(plan_on(problem, nowhere=nowhere), lambda: None)
-    made = policy._decisions(episodes, slice(0, episodes.plan.batch))
+    made = policy._decisions(episodes, slice(0, episodes.plan.batch), drawn_alone=False)
     assert len(made.member_index) == made.member_offset[-1]  # torch's last bag on CUDA ends with the index itself
     own, more, parallel = (torch.rand(rows, 4) for rows in (12, 24, 12))
     assert torch.allclose(

@@ -1,5 +1,6 @@
 """Episodes in lockstep are those that each graph has alone, whatever is beside it."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -98,3 +99,25 @@ def test_choices_are_those_of_the_compiled_sampler(explore: float) -> None:
     found = choices(masked, torch.from_numpy(uniforms), torch.from_numpy(greedy), torch.full((300, 1), explore))
     expected = [choose_device(*row, explore) for row in zip(allowed, scores, uniforms, greedy, strict=True)]
     assert found.tolist() == expected
+
+
+def test_scores_of_the_drawn_decisions_alone_have_the_same_numbers_and_gradients() -> None:
+    head = network()
+    actor, plan = bound(head)[1]
+    plan = replace(plan, greedy=np.random.default_rng(1).random(plan.greedy.shape) < 0.8)
+    episodes, drawn = actor.sample(plan, lambda: None), torch.from_numpy(~plan.greedy)
+    found = []
+    for drawn_alone in (False, True):
+        head.zero_grad()
+        [part] = list(_backward(actor, episodes, drawn, drawn_alone=drawn_alone))
+        found.append((part[drawn], [parameter.grad for parameter in head.parameters()]))
+        assert drawn_alone == bool((part[~drawn] == 0).all())
+    torch.testing.assert_close(found[0], found[1])
+
+
+def _backward(
+    actor: SharedHeadActor, episodes: SampledEpisodes, drawn: torch.Tensor, *, drawn_alone: bool
+) -> Iterator[torch.Tensor]:
+    for part in actor.score(episodes, lambda: None, drawn_alone=drawn_alone):
+        part.log_probabilities[drawn][:, 0].sum().backward()  # type: ignore[no-untyped-call]  # torch's own
+        yield part.log_probabilities.detach()

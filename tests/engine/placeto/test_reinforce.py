@@ -36,7 +36,13 @@ class OneSoftmax(Actor):
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> Episodes:
         raise AssertionError(f"nothing is decided here: {plan}, {raise_if_over}")
 
-    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
+    def score(
+        self,
+        episodes: Episodes,
+        raise_if_over: RaiseIfOver,
+        *,
+        drawn_alone: bool = False,  # noqa: ARG002  # it scores all
+    ) -> Iterator[ScoredDecisions]:
         for step in range(episodes.plan.steps):
             raise_if_over()
             logarithms = torch.log_softmax(self._scores, dim=0)
