@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection, models
 from django.db.models import QuerySet
 
-Value = uuid.UUID | str
+QueryValue = uuid.UUID | str
 _FIELDS: Mapping[type[Any], Any] = {uuid.UUID: models.UUIDField(), str: models.CharField()}
 
 
@@ -20,10 +20,10 @@ class PreparedQuery:
     times, and only as a parameter: `rows` is called once, with values that nothing else has.
     """
 
-    def __init__(self, rows: Callable[..., QuerySet[Any, tuple[Any, ...]]], **values: type[Value]) -> None:
+    def __init__(self, rows: Callable[..., QuerySet[Any, tuple[Any, ...]]], **values: type[QueryValue]) -> None:
         self._rows, self._values = rows, values
 
-    def first(self, **values: Value) -> tuple[Any, ...] | None:
+    def first(self, **values: QueryValue) -> tuple[Any, ...] | None:
         """The row for `values`; None if there is none."""
         statement = self._statement
         with connection.cursor() as cursor:
@@ -36,7 +36,7 @@ class PreparedQuery:
 
     @cached_property
     def _statement(self) -> "_Statement":
-        stand_ins: dict[str, Value] = {
+        stand_ins: dict[str, QueryValue] = {
             name: uuid.uuid4() if kind is uuid.UUID else uuid.uuid4().hex for name, kind in self._values.items()
         }
         compiler = self._rows(**stand_ins).order_by()[:1].query.get_compiler(connection.alias)
@@ -54,11 +54,11 @@ class _Statement:
     names: list[str | None]
     """of the values that take the places of the parameters; None: it stays"""
 
-    def parameters_for(self, values: Mapping[str, Value]) -> list[Any]:
+    def parameters_for(self, values: Mapping[str, QueryValue]) -> list[Any]:
         given = {name: _as_parameter(value) for name, value in values.items()}
         return [one if name is None else given[name] for one, name in zip(self.parameters, self.names, strict=True)]
 
 
-def _as_parameter(value: Value) -> Any:
+def _as_parameter(value: QueryValue) -> Any:
     """As Django gives it to the database."""
     return _FIELDS[type(value)].get_db_prep_value(value, connection)

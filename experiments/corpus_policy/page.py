@@ -19,12 +19,12 @@ WAYS = {
     "one": "best one device",
 }
 MANY_DEVICES = 5
-Row: TypeAlias = Mapping[str, Any]
-Compared: TypeAlias = tuple[Row, Mapping[str, float]]
+MeasuredRow: TypeAlias = Mapping[str, Any]
+RowAndGaps: TypeAlias = tuple[MeasuredRow, Mapping[str, float]]
 """a problem, and way → gap there"""
 
 
-def gaps_of(row: Row) -> dict[str, float] | None:
+def gaps_of(row: MeasuredRow) -> dict[str, float] | None:
     """Way → gap to the best known of a problem; None where nothing fits that anybody has found."""
     lists = [row["lists_us"][method] for method in LISTS if row["lists_us"][method] is not None]
     reached = {
@@ -38,7 +38,7 @@ def gaps_of(row: Row) -> dict[str, float] | None:
     return {way: gap(time, min(known)) for way, time in reached.items()} if known else None
 
 
-def page(rows: Sequence[Row], card: PolicyCard, what: str) -> str:
+def page(rows: Sequence[MeasuredRow], card: PolicyCard, what: str) -> str:
     """The page; `what` says what was measured, and by which command."""
     compared = [(row, gaps) for row in rows if (gaps := gaps_of(row)) is not None]
     lines = [
@@ -70,7 +70,7 @@ def page(rows: Sequence[Row], card: PolicyCard, what: str) -> str:
     )
 
 
-def _strata(rows: Sequence[Row]) -> Iterator[tuple[str, Callable[[Row], bool]]]:
+def _strata(rows: Sequence[MeasuredRow]) -> Iterator[tuple[str, Callable[[MeasuredRow], bool]]]:
     """(name, whether a row belongs to it)"""
     yield "all", lambda _: True
     for field in ("kind", "mode"):
@@ -81,11 +81,11 @@ def _strata(rows: Sequence[Row]) -> Iterator[tuple[str, Callable[[Row], bool]]]:
     yield "memory is tight", lambda row: bool(row["tight"])
 
 
-def _has(field: str, value: str) -> Callable[[Row], bool]:
+def _has(field: str, value: str) -> Callable[[MeasuredRow], bool]:
     return lambda row: bool(row[field] == value)
 
 
-def _interval(compared: Sequence[Compared]) -> str:
+def _interval(compared: Sequence[RowAndGaps]) -> str:
     """The mean gap of the greedy pass where it fits, with its interval over graphs, in a sentence."""
     of_graph: dict[str, list[float]] = {}
     for row, gaps in compared:

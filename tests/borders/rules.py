@@ -47,6 +47,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.mail_address",
         "webapp.logs",
         "webapp.option_words",
+        "webapp.prepared_query",
     ),
     ("engine.__main__", "engine.cli", "experiments"),
     ("engine.api",),
