@@ -27,6 +27,7 @@ from experiments.benchmark.sample import sampled_graphs
 from experiments.benchmark.scope import make_benchmark_scope
 from experiments.benchmark.scores import least_of, strata_of
 from experiments.corpus.cached import LIST
+from experiments.folders import below_root
 from experiments.grid import KeptResults
 from experiments.keeping.lower_bounds import KeptBounds
 from experiments.keeping.yardstick import Yardstick
@@ -40,7 +41,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     """Make the runs that are missing, write the page, its plots and the JSON into `folder`, and return the page."""
     scope = make_benchmark_scope(settings or {})
     own = [BenchmarkMethod(each.name, each) for each in map(own_method, scope.own_places)]
-    policies = [GivenFile.read(Path(scope.policy).expanduser())] if scope.policy else []
+    policies = [GivenFile.read(below_root(scope.policy))] if scope.policy else []
     with_policy = [BenchmarkMethod(name, policy=each) for each in policies for name in policy_takers()]
     every = [*own, *with_policy, *map(BenchmarkMethod, PLACERS)]
     graphs = sampled_graphs(scope.split, folder, LIST, report)[: scope.graphs]
