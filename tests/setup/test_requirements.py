@@ -26,9 +26,9 @@ WITHOUT_IMPORT = {
     "ruff": "make lint starts it",
 }
 """what is needed although nothing imports it: why"""
-BESIDE = {"accelerate", "transformers", "apprise"}
-"""what the experiment `recorded` imports, whose first lines say what to install beside; what sends notifications,
-where it is installed: docs/webhooks.md"""
+BESIDE = {"accelerate", "keras", "transformers", "apprise"}
+"""what the experiments `recorded` and `corpus` import, whose first lines say what to install beside (Keras comes with
+TensorFlow); what sends notifications, where it is installed: docs/webhooks.md"""
 PRODUCT = ("engine", "webapp", "experiments", "manage.py")
 APPLICATION = ("requirements.txt",)
 TESTS = (*APPLICATION, "requirements-dev.txt")
