@@ -49,7 +49,7 @@ class CorpusPolicyScope:
     seed: int = whole(0, 0, 2**31 - 1, "of the training")
     samples: int = whole(16, 0, 4096, "sampled passes beside the greedy one")
     search_evaluations: int = whole(20_000, 1, 10**8, "of the search that gaps are taken to, where it is the best")
-    cache: str = text("", "folder of the corpus; empty: the user's cache folder")
+    cache: str = text("", "folder for recordings and graphs; empty: the user's cache folder")
     listed: str = text("", "the corpus's list; empty: docs/results/corpus.json")
     work: str = text(".cache/corpus_policy", "folder for trained policies and states of trainings")
 
