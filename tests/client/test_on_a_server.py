@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +278,15 @@ def test_a_watch_that_breaks_goes_on(server: Server, client: Client, chain: Grap
     assert answer.placement == client.run(run.id).answer().placement
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """A shell that starts tests in the background lets them, and all that they start, ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_leaves_the_run_going(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "chain.json.gz"
     path.write_bytes(gzip.compress(json.dumps(graph_of(40)).encode()))
@@ -286,18 +297,17 @@ def test_an_interrupt_leaves_the_run_going(server: Server, tmp_path: Path) -> No
     with errors.open("w") as stream:
         watching = subprocess.Popen(command, cwd=ROOT / "client", stdout=subprocess.DEVNULL, stderr=stream)
     client = Client(server.address)
-    try:
+    with ExitStack() as ends:
+        ends.callback(watching.wait)
+        ends.callback(watching.kill)
         eventually(lambda: "/runs/" in errors.read_text(), "the command names its run")
         run = client.run(errors.read_text().strip().rstrip("/").rpartition("/")[2])
+        ends.callback(client.cancel, run)
         eventually(lambda: run.now().status == "running", "the run works")
         watching.send_signal(signal.SIGINT)
         assert watching.wait(30) == 130
-    finally:
-        watching.kill()
-        watching.wait()
-    assert errors.read_text().endswith(f'The run goes on. Watch it again by Client().run("{run.id}").watch()\n')
-    assert run.now().status == "running"
-    client.cancel(run)
+        assert errors.read_text().endswith(f'The run goes on. Watch it again by Client().run("{run.id}").watch()\n')
+        assert run.now().status == "running"
     assert run.watch().run.status == "cancelled"
 
 
