@@ -31,8 +31,7 @@ class PreparedQuery:
             row = cursor.fetchone()
         if row is None:
             return None
-        found: tuple[Any, ...] = next(statement.compiler.results_iter([[row]], tuple_expected=True))
-        return found
+        return tuple(next(statement.compiler.apply_converters([row], statement.converters)))
 
     @cached_property
     def _statement(self) -> "_Statement":
@@ -42,13 +41,16 @@ class PreparedQuery:
         compiler = self._rows(**stand_ins).order_by()[:1].query.get_compiler(connection.alias)
         sql, parameters = compiler.as_sql()
         name_of = {_as_parameter(value): name for name, value in stand_ins.items()}
-        return _Statement(compiler, sql, parameters, [name_of.get(each) for each in parameters])
+        converters = compiler.get_converters([column for column, *_ in compiler.select])
+        return _Statement(compiler, converters, sql, parameters, [name_of.get(each) for each in parameters])
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
     compiler: Any
     """Django's, which turns columns into Python's values"""
+    converters: Any
+    """by which it does, column by column"""
     sql: str
     parameters: tuple[Any, ...]
     names: list[str | None]
