@@ -63,29 +63,27 @@ def in_visible_projects(rows: QuerySet[Any], visitor: Visitor, project: str = "p
 def is_visible(visitor: Visitor, project: str) -> Q:
     """Of a query of rows with that way to their project: whether `visitor`, a user, may see each.
 
-    Both parts look at one project by its key, so that a long list costs no more than its rows.
+    It looks at one project by its key, so that a long list costs no more than its rows.
     """
-    way = f"{project}_id" if project else "pk"
-    is_open = f"{project}__open_to_all" if project else "open_to_all"
-    return Q(_HasMember(F(way), Value(visitor.user_id, UUIDField()))) | Q(**{is_open: True})
+    return Q(_IsSeen(Value(visitor.user_id, UUIDField()), F(f"{project}_id" if project else "pk")))
 
 
 # `Exists` and `Subquery` say the same, and take longer to be written than most answers take otherwise.
-_MEMBERSHIP = f"FROM {Membership._meta.db_table} m WHERE m.project_id = %(expressions)s"
+class _IsSeen(Func):
+    """Of a user's id and a project's: whether the project is open to all, or has the user as a member."""
 
-
-class _HasMember(Func):
-    """Of a project's id and a user's: whether the one has the other as a member."""
-
-    template = f"EXISTS (SELECT 1 {_MEMBERSHIP})"
-    arg_joiner = " AND m.user_id = "
+    template = (
+        f"EXISTS (SELECT 1 FROM {Project._meta.db_table} p LEFT JOIN {Membership._meta.db_table} m "  # noqa: S608
+        "ON m.project_id = p.id AND m.user_id = %(expressions)s AND (p.open_to_all OR m.user_id IS NOT NULL))"
+    )
+    arg_joiner = " WHERE p.id = "
     output_field = BooleanField()
 
 
 class _MembershipWord(Func):
     """Of the same: the word of the membership, if there is one."""
 
-    template = f"(SELECT m.role {_MEMBERSHIP})"
+    template = f"(SELECT m.role FROM {Membership._meta.db_table} m WHERE m.project_id = %(expressions)s)"  # noqa: S608
     arg_joiner = " AND m.user_id = "
     output_field = CharField()
 
