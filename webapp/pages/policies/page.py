@@ -69,15 +69,14 @@ def expected_of(policy: Policy) -> dict[str, list[api.ExpectedGap]]:
 def policies_page(
     request: HttpRequest, upload_form: PolicyUploadForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: page (of policies, `?page=`), upload_form (None where the visitor may add to no project), places (the
-    projects that it offers), upload_limit_bytes, default_fault.
+    """Context: page (of policies, `?page=`), upload_form (None where the visitor may add to no project),
+    upload_limit_bytes, default_fault.
     """
-    places = places_for_policies()
     context = {
         "default_fault": default_policy.known_fault(),
         "page": _page_of_policies(request),
-        "upload_form": upload_form or (PolicyUploadForm() if acting().may_everything or places else None),
-        "places": places,
+        "upload_form": upload_form
+        or (PolicyUploadForm() if acting().may_everything or places_for_policies() else None),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,
     }
     return render(request, "policies/list.html", context, status=status)
